@@ -55,14 +55,10 @@ class FilterTables(NamedTuple):
 class NumberedTexts:
     """Distinct texts in order of first occurrence; equivalent ones share a key."""
 
-    texts: list[str]
-    """distinct texts, as published; the index of a text is its number"""
-    keys: Int32s
-    """(texts,): the number of the comparable text, the same for "2" and "two" """
-    key_texts: list[str]
-    """(keys,): the comparable texts"""
-    signs: bool
-    """whether texts with other signs and operators are different, see `comparable_keys`; not in the papers"""
+    texts: list[str]  # distinct texts, as published; the index of a text is its number
+    keys: Int32s  # (texts,): the number of the comparable text, the same for "2" and "two"
+    key_texts: list[str]  # (keys,): the comparable texts
+    signs: bool  # whether texts with other signs and operators are different, see `comparable_keys`; not in the papers
 
     @classmethod
     def number(cls, columns: Sequence[pa.Array], signs: bool = False) -> "tuple[NumberedTexts, list[Int32s]]":

@@ -17,10 +17,8 @@ class SetKind:
     name: str
     exact: tuple[str, ...]
     """inputs, besides the choices, with which every rule is right in exactly 1/k of a set's rows; as in --guarantee"""
-    definition: str
-    """what its rows do: ``ask the same question``"""
-    crossed: bool = False
-    """whether each of its questions is asked about each of its images"""
+    definition: str  # what its rows do: ``ask the same question``
+    crossed: bool = False  # whether each of its questions is asked about each of its images
     square: bool = False
     """whether each choice is the target once for each question and once for each image, not once in the set"""
 

@@ -97,7 +97,8 @@ def _take(
     for split in dict.fromkeys(splits.tolist()):
         own = pool[(splits == split) & spelled[pool]]
         # no set has a question, in a grid a beginning, that has fewer answers in the split than the set
-        own = own[_distinct((rows.questions if kind.square else beginnings)[own], targets[own]) >= size]
+        asked = (rows.questions if kind.square else beginnings)[own]
+        own = own[np.bincount(np.unique(np.stack([asked, targets[own]]), axis=1)[0])[asked] >= size]
         rows_per_question = np.bincount(rows.questions)[rows.questions[own]]
         own = own[np.lexsort((order[own], rows_per_question))]  # rare questions first, as they fit fewest sets
         question, image = (np.unique(one[own], return_inverse=True)[1] for one in (rows.questions, rows.images))
@@ -128,13 +129,6 @@ def _take(
         report(done)
     decoys.closed.left_out[first != MISSING] = LeftOut.NONE
     fill(decoys, pool, partners[pool], first[pool], list(SET_KINDS).index(kind.name), targets)
-
-
-def _distinct(groups: Int64s, values: Int32s) -> Int64s:
-    """(rows,): number of distinct values in each row's group."""
-    pairs = np.unique(np.stack([groups, values]), axis=1)
-    counts: Int64s = np.bincount(pairs[0])[groups]
-    return counts
 
 
 def _most_frequent(groups: Int64s, values: Int32s) -> Bools:

@@ -148,15 +148,6 @@ def _sift(cosines: Float64s, first: Int32s, size: int, cosine: float, question: 
     cosines[hole], first[hole] = cosine, question
 
 
-@njit(cache=True)
-def _best_first(cosines: Float64s, first: Int32s) -> None:
-    """Sort a heap, best first."""
-    for size in range(len(cosines) - 1, 0, -1):
-        cosine, question = cosines[size], first[size]
-        cosines[size], first[size] = cosines[0], first[0]
-        _sift(cosines, first, size, cosine, question)
-
-
 @reading
 def _consider(group: int, flags: NDArray[np.uint8], batch: _Batch, bags: BagVectors, direction: Float64s) -> None:
     """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best.
@@ -240,5 +231,9 @@ def _search(
             segment = own if step == 0 else (step - 1 if step <= own else step)
             start, end = segment * SEGMENT, min((segment + 1) * SEGMENT, n_groups)
             _scan(start, end, trie, rounded, sums, batch, bags)
-        for lane in range(LANES):
-            _best_first(batch.cosines[lane], batch.first[lane])
+        for lane in range(LANES):  # sort the heaps, best first
+            heap, questions = batch.cosines[lane], batch.first[lane]
+            for size in range(len(heap) - 1, 0, -1):
+                cosine, question = heap[size], questions[size]
+                heap[size], questions[size] = heap[0], questions[0]
+                _sift(heap, questions, size, cosine, question)

@@ -24,10 +24,8 @@ class BuiltVariant(NamedTuple):
     """The rows of a variant of a dataset."""
 
     name: str
-    splits: dict[str, pa.Table]
-    """split to rows, tables ``schema.MULTIPLE_CHOICE``, in the order of the triplets"""
-    statistics: dict[str, Any]
-    """ready for JSON"""
+    splits: dict[str, pa.Table]  # split to rows, tables ``schema.MULTIPLE_CHOICE``, in the order of the triplets
+    statistics: dict[str, Any]  # ready for JSON
 
 
 def build_variants(

@@ -43,14 +43,10 @@ class Candidate(NamedTuple):
     """A text that can become a decoy."""
 
     text: str
-    source: str
-    """value for the column choice_origins"""
-    question: str | None = None
-    """the question that it answers"""
-    question_id: str | None = None
-    """the only question of the benchmark whose decoy it may become"""
-    image_id: str = ""
-    """the image of which it is true"""
+    source: str  # value for the column choice_origins
+    question: str | None = None  # the question that it answers
+    question_id: str | None = None  # the only question of the benchmark whose decoy it may become
+    image_id: str = ""  # the image of which it is true
 
 
 def read_candidates(
@@ -261,18 +257,15 @@ class CandidatePool:
             numbers[at, : len(of_row)] = of_row
         found = [(numbers, np.ones(numbers.shape, np.float32))]
         if len(self._with_question):
-            found.append(self._by_question(spaces, rows, some))
+            asked = np.concatenate([rows.questions, self.rows.questions])
+            begins = np.concatenate([rows.beginning(BEGINNING), self.rows.beginning(BEGINNING)])
+            among, groups = len(rows) + self._with_question, np.arange(len(asked))
+            near, similarity = similar_rows(spaces, asked, groups, some, among, NEIGHBOURS, begins)
+            found.append((np.where(near == MISSING, MISSING, near - len(rows)), similarity))
         if len(self._without_question):
             found.append(self._by_text(spaces, rows, some))
         numbers, similarity = (np.concatenate([one[side] for one in found], axis=1) for side in (0, 1))
         return numbers, similarity
-
-    def _by_question(self, spaces: Sequence[TextSpace], rows: Rows, some: Ints) -> tuple[Int64s, Float32s]:
-        asked = np.concatenate([rows.questions, self.rows.questions])
-        among, groups = len(rows) + self._with_question, np.arange(len(asked))
-        begins = np.concatenate([rows.beginning(BEGINNING), self.rows.beginning(BEGINNING)])
-        numbers, similarity = similar_rows(spaces, asked, groups, some, among, NEIGHBOURS, begins)
-        return np.where(numbers == MISSING, MISSING, numbers - len(rows)), similarity
 
     def _by_text(self, spaces: Sequence[TextSpace], rows: Rows, some: Ints) -> tuple[Int64s, Float32s]:
         vectors = np.concatenate([space.texts for space in spaces], axis=1) / np.sqrt(len(spaces))

@@ -44,19 +44,14 @@ class Change:
     """The change of a probe's distance from chance, with a 95% interval."""
 
     name: str
-    before: float
-    """accuracy before"""
+    before: float  # accuracy before
     after: float
-    chance: float
-    """accuracy of random guessing before"""
+    chance: float  # accuracy of random guessing before
     chance_after: float
-    change: float
-    """|accuracy - chance| after minus before; negative is better"""
-    low: float
-    """lower bound; of probes corrected by Holm"""
+    change: float  # |accuracy - chance| after minus before; negative is better
+    low: float  # lower bound; of probes corrected by Holm
     high: float
-    before_half: float
-    """half of the 95% interval of ``before``"""
+    before_half: float  # half of the 95% interval of ``before``
     after_half: float
 
     @property
@@ -70,12 +65,9 @@ class Comparison:
     """Report probes before and after a remedy."""
 
     probes: tuple[Change, ...]
-    mean: Change
-    """of the mean distance over the probes; its accuracies are chance plus the mean distances"""
-    judged: int
-    """rows before that were judged"""
-    rows: int
-    """rows of which they are a sample"""
+    mean: Change  # of the mean distance over the probes; its accuracies are chance plus the mean distances
+    judged: int  # rows before that were judged
+    rows: int  # rows of which they are a sample
     implausible: float | None = None
     """share of new decoys less plausible than nine tenths of the published ones; None without new decoys or trained
     probes"""
@@ -257,15 +249,14 @@ def _distances(gains: Sequence[Float64s], kept: Bools) -> tuple[Float64s, Float6
 
 def two_way_error(values: Float64s, one: Ints, other: Ints) -> float:
     """The standard error of a mean, clustered by two groupings; at least that by either alone."""
-    deviations = values - values.mean()
+
+    def variance(by: Ints) -> float:
+        sums = np.bincount(np.unique(by, return_inverse=True)[1], values - values.mean())
+        return float(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum() / len(values) ** 2)
+
     both = np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True)[1].ravel()
-    variances = [_variance(deviations, np.unique(by, return_inverse=True)[1]) for by in (one, other, both)]
+    variances = [variance(by) for by in (one, other, both)]
     return float(np.sqrt(max(variances[0] + variances[1] - variances[2], *variances)))
-
-
-def _variance(deviations: Float64s, cluster: Int64s) -> float:
-    sums = np.bincount(cluster, deviations)
-    return float(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum() / len(deviations) ** 2)
 
 
 def _holm_quantiles(changes: Float64s, errors: Float64s) -> Float64s:

@@ -49,8 +49,7 @@ class JudgingInputs:
     rows: Rows
     folds: Ints
     forms: TextForms
-    spaces: Sequence[TextSpace]
-    """the static embeddings, for probes that learn from all of their dimensions"""
+    spaces: Sequence[TextSpace]  # the static embeddings, for probes that learn from all of their dimensions
     seed: int
     counted: tuple[Rows, ...]
     """rows whose texts latent semantic analysis counts: these before and after a remedy, without other candidates"""
@@ -75,8 +74,7 @@ class JudgingProbe:
     make: Callable[[JudgingInputs, bool], Fit | Scores] = field(repr=False)
     """its scores, or the function that fits it, with or without the question"""
     trained: bool = False
-    uses: str = ""
-    """what a trained probe learns from"""
+    uses: str = ""  # what a trained probe learns from
 
 
 @lru_cache(maxsize=4)

@@ -26,8 +26,13 @@ from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors, uses_
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.candidate_pool import Candidate, images_in_common
-from hf_vqa_mc.remedies.rejections import rejected_texts, without_bad_questions, without_rejected_decoys
-from hf_vqa_mc.remedies.remedied import Remedied, with_new_columns
+from hf_vqa_mc.remedies.remedied import (
+    Remedied,
+    rejected_texts,
+    with_new_columns,
+    without_bad_questions,
+    without_rejected_decoys,
+)
 from hf_vqa_mc.sources.table import triplet_table
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 

@@ -26,8 +26,7 @@ from hf_vqa_mc.remedies.cross_fitting import FOLDS, group_folds
 from hf_vqa_mc.remedies.fought_probes import FoughtProbes
 from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, JudgingInputs, run_judging_probes, selection_folds
 from hf_vqa_mc.remedies.plausibility import Plausibility
-from hf_vqa_mc.remedies.rejections import rejected_texts, without_bad_questions
-from hf_vqa_mc.remedies.remedied import Remedied, with_new_columns
+from hf_vqa_mc.remedies.remedied import Remedied, rejected_texts, with_new_columns, without_bad_questions
 from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters
 from hf_vqa_mc.remedies.replacements import ChangedDecoy, Replacements
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
@@ -47,14 +46,10 @@ class Repaired(NamedTuple):
     rows: Rows
     changes: tuple[ChangedDecoy, ...]
     rounds: int
-    stopped: str
-    """why the loop ended"""
-    refused: dict[str, int]
-    """number of candidates by the reason for which they were refused"""
-    without_candidate: int
-    """largest number of rows of a round that should change and had no candidate"""
-    floor: float
-    """log odds of plausibility that every new decoy reaches"""
+    stopped: str  # why the loop ended
+    refused: dict[str, int]  # number of candidates by the reason for which they were refused
+    without_candidate: int  # largest number of rows of a round that should change and had no candidate
+    floor: float  # log odds of plausibility that every new decoy reaches
 
 
 def repair_benchmark(

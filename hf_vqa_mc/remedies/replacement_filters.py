@@ -19,8 +19,8 @@ from hf_vqa_mc.decoys.candidates import (
     without_fillers,
 )
 from hf_vqa_mc.decoys.candidates import Reason as DecoyReason
+from hf_vqa_mc.remedies.plausibility import of_shared_type
 from hf_vqa_mc.remedies.row_features import TextSpace
-from hf_vqa_mc.remedies.word_types import of_shared_type
 from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 

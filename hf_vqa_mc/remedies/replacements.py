@@ -44,18 +44,15 @@ class ChangedDecoy(NamedTuple):
     """A replaced decoy."""
 
     row: int
-    index: int
-    """of the choice in the published order"""
+    index: int  # of the choice in the published order
     old: str
     new: str
-    donor: int
-    """row whose choice it is; of the pool, counted from the number of rows on"""
+    donor: int  # row whose choice it is; of the pool, counted from the number of rows on
     round: int
     lead: float
     """lead of the target over the next choice by the fought probes, in standard deviations of the stacked scores"""
     lead_after: float
-    plausibility: float
-    """log odds that the new text is a published choice of the question"""
+    plausibility: float  # log odds that the new text is a published choice of the question
 
 
 class Replacements:
@@ -114,7 +111,12 @@ class Replacements:
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf
         columns = decoys.argmin(axis=1).tolist()
-        donors, similarity = self._near(some)
+        asked, begins, among = self.rows.questions, self.rows.beginning(BEGINNING), np.arange(len(self.rows))
+        near = [similar_rows(self.spaces, asked, self.groups, some, among, NEIGHBOURS, begins)]
+        if self.pool is not None:
+            numbers, similar = self.pool.near(self.spaces, self.rows, some)
+            near.append((np.where(numbers == MISSING, MISSING, len(self.rows) + numbers), similar))
+        donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
         given = zip(some.tolist(), columns, donors, similarity, strict=True)
         found = np.concatenate([self._candidates(*one, counts) for one in given])
         if not len(found):
@@ -132,16 +134,6 @@ class Replacements:
         found = found[found["lead"] < 0]
         cost = np.abs(found["lead"] + MARGIN) - SIMILARITY_WEIGHT * found["similarity"]
         return found[np.lexsort((found["text"], cost - PLAUSIBILITY_WEIGHT * found["odds"]))]
-
-    def _near(self, some: Int64s) -> tuple[Int64s, Float32s]:
-        """Donors of some rows, (some, donors), padded, and the similarity of their questions."""
-        asked, begins, among = self.rows.questions, self.rows.beginning(BEGINNING), np.arange(len(self.rows))
-        near = [similar_rows(self.spaces, asked, self.groups, some, among, NEIGHBOURS, begins)]
-        if self.pool is not None:
-            numbers, similarity = self.pool.near(self.spaces, self.rows, some)
-            near.append((np.where(numbers == MISSING, MISSING, len(self.rows) + numbers), similarity))
-        donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
-        return donors, similarity
 
     def _candidates(
         self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: TextCounts

@@ -34,10 +34,8 @@ class TextSpace:
     name: str
     texts: Embeddings
     questions: Embeddings
-    text_axes: Float32s = field(repr=False)
-    """(texts + 1, AXES): principal components"""
-    question_axes: Float32s = field(repr=False)
-    """(questions + 1, AXES)"""
+    text_axes: Float32s = field(repr=False)  # (texts + 1, AXES): principal components
+    question_axes: Float32s = field(repr=False)  # (questions + 1, AXES)
 
     @classmethod
     def of(cls, name: str, texts: Embeddings, questions: Embeddings, rows: Sequence[Rows]) -> Self:

@@ -106,10 +106,8 @@ class RemedyInputs(NamedTuple):
 
     benchmark: "Benchmark"
     settings: StrategySettings
-    candidates: "Sequence[Candidate]"
-    """from elsewhere"""
-    verdicts: "Rejected | None"
-    """of ``reject``"""
+    candidates: "Sequence[Candidate]"  # from elsewhere
+    verdicts: "Rejected | None"  # of ``reject``
 
 
 @dataclass(frozen=True)
@@ -117,23 +115,17 @@ class Strategy:
     """The declaration of a strategy."""
 
     name: str
-    help: str
-    """a sentence without its subject"""
-    options: tuple[str, ...]
-    """fields of `StrategySettings` that it uses; all use ``seed``"""
+    help: str  # a sentence without its subject
+    options: tuple[str, ...]  # fields of `StrategySettings` that it uses; all use ``seed``
     remedy: "Callable[[RemedyInputs, Progress], Remedied]" = field(repr=False)
     config: Callable[[str, StrategySettings], str] | None = field(repr=False)
     """the output's config, from the published one; None where ``remedy`` names it"""
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    """those that an audit recommends"""
-    advice: str = ""
-    """what to do, in the sentence of `recommended`; without it an audit never recommends it"""
-    repeats: bool = False
-    """whether an audit recommends it where answers and images repeat, or where they do not"""
+    arguments: Mapping[str, str] = field(default_factory=dict)  # those that an audit recommends
+    advice: str = ""  # what to do, in the sentence of `recommended`; without it an audit never recommends it
+    repeats: bool = False  # whether an audit recommends it where answers and images repeat, or where they do not
     guarantees: bool = False
     """whether it is written whatever the report probes find, since it was asked for what it guarantees"""
-    keeps_choices: bool = False
-    """whether it removes rows and changes no choice"""
+    keeps_choices: bool = False  # whether it removes rows and changes no choice
 
     def apply(self, given: RemedyInputs, progress: Progress) -> "Remedied":
         """The remedied benchmark under the name of its new config; one without configs remains without."""

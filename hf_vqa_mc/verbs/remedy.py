@@ -221,7 +221,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
     from hf_vqa_mc.remedies.judgement import judge
-    from hf_vqa_mc.remedies.rejections import read_rejections
+    from hf_vqa_mc.remedies.remedied import read_rejections
     from hf_vqa_mc.report.audit_folder import check_report_folder, staged_report
     from hf_vqa_mc.report.judgement import judgement_figures
     from hf_vqa_mc.report.remedy_folder import JUDGED, report_contents
