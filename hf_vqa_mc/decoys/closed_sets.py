@@ -39,11 +39,9 @@ LATIN = SetKind(
 SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION, GRID, LATIN)}
 
 
-def _method(name: str, label: str, module: str = "closed_set_builder", uses_word_vectors: bool = False) -> Method:
+def _method(name: str, label: str, module: str = "closed_set_builder", vectors: bool = False) -> Method:
     take = f"hf_vqa_mc.decoys.{module}:take_{name}"
-    return Method(
-        name=name, label=label, take=take, size="set_decoys", uses_word_vectors=uses_word_vectors, fallback=False
-    )
+    return Method(name=name, label=label, take=take, size="set_decoys", uses_word_vectors=vectors, fallback=False)
 
 
 CLOSED_SET = ChoiceKind(
@@ -58,10 +56,10 @@ CLOSED_SET = ChoiceKind(
     "  A model that sees only the choices is right in exactly one row of k.",
     shortage="too few rows have answers that may be combined. A smaller set size may help.",
     methods=(
-        _method("sets", "closed sets", uses_word_vectors=True),
+        _method("sets", "closed sets", vectors=True),
         _method("sets_same_question", "closed sets, same question"),
         _method("sets_same_image", "closed sets, same image"),
-        _method("sets_similar_question", "closed sets, similar questions", uses_word_vectors=True),
+        _method("sets_similar_question", "closed sets, similar questions", vectors=True),
         _method("sets_grid", "closed sets, grids", "crossed_sets"),
         _method("sets_latin", "closed sets, Latin squares", "crossed_sets"),
     ),

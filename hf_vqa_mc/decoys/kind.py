@@ -22,23 +22,17 @@ if TYPE_CHECKING:
 class Method:
     """A way to make decoys of a kind: one set per row."""
 
-    name: str
-    """name of the set in variants and statistics, such as ``random_uniform``"""
-    label: str
-    """label in tables of the dataset card"""
+    name: str  # name of the set in variants and statistics, such as ``random_uniform``
+    label: str  # label in tables of the dataset card
     take: "Take | str | None" = None
     """``take(decoys, pool, indexed, progress)`` fills ``decoys`` in place for the triplets ``pool`` (int64, sorted),
     which are donors for one another, and calls ``progress`` with the number of triplets done; or its
     ``package.module:name``, imported when needed. None for decoys that can only be read."""
-    size: str = "decoys_per_set"
-    """setting with the number of decoys per row"""
-    column: str | None = None
-    """list column of the triplet table; if present, its decoys are used unchanged"""
+    size: str = "decoys_per_set"  # setting with the number of decoys per row
+    column: str | None = None  # list column of the triplet table; if present, its decoys are used unchanged
     needs_word_vectors: bool = False
-    uses_word_vectors: bool = False
-    """whether word vectors are used if they are given"""
-    fallback: bool = True
-    """whether missing decoys are replaced by original decoys or other targets"""
+    uses_word_vectors: bool = False  # whether word vectors are used if they are given
+    fallback: bool = True  # whether missing decoys are replaced by original decoys or other targets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,22 +40,14 @@ class ChoiceKind:
     """A kind of choices, a class of the ClassLabel ``choice_kinds``."""
 
     name: str
-    label: str
-    """adjective of its decoys: "IoU decoys" """
-    colour: str
-    """colour in pictures and on light pages, such as ``#2d66b1``"""
-    dark_colour: str
-    """colour on dark pages"""
-    methods: tuple[Method, ...] = ()
-    """the sets of decoys of this kind; none for the target"""
-    definition: str = ""
-    """definition for model cards: "IoU decoys are {definition}" """
-    caption: str = ""
-    """what its decoys are, for legends: "answers to similar questions" """
-    card: str = ""
-    """list item of the dataset card's introduction, in Markdown"""
-    shortage: str = ""
-    """why decoys may be missing in a remedied benchmark, and the remedy"""
+    label: str  # adjective of its decoys: "IoU decoys"
+    colour: str  # colour in pictures and on light pages, such as ``#2d66b1``
+    dark_colour: str  # colour on dark pages
+    methods: tuple[Method, ...] = ()  # the sets of decoys of this kind; none for the target
+    definition: str = ""  # definition for model cards: "IoU decoys are {definition}"
+    caption: str = ""  # what its decoys are, for legends: "answers to similar questions"
+    card: str = ""  # list item of the dataset card's introduction, in Markdown
+    shortage: str = ""  # why decoys may be missing in a remedied benchmark, and the remedy
 
     @property
     def legend(self) -> str:
@@ -74,18 +60,13 @@ class Variant:
     """A variant of a dataset: the target and some sets of decoys."""
 
     name: str
-    sets: tuple[str, ...]
-    """names of methods, in the order of a row before it is shuffled"""
-    description: str
-    """content of a row other than the target"""
-    source: str
-    """section or table of the paper"""
-    remedies: bool = False
-    """whether ``vqa-mc remedy`` offers it for other benchmarks"""
+    sets: tuple[str, ...]  # names of methods, in the order of a row before it is shuffled
+    description: str  # content of a row other than the target
+    source: str  # section or table of the paper
+    remedies: bool = False  # whether ``vqa-mc remedy`` offers it for other benchmarks
     closed: bool = False
     """whether its rows form closed answer sets; rows in no set are left out, and it is built only if it is named"""
-    guarantee: str | None = None
-    """value of ``vqa-mc remedy --guarantee`` that selects it"""
+    guarantee: str | None = None  # value of ``vqa-mc remedy --guarantee`` that selects it
 
 
 TARGET = ChoiceKind(name="target", label="correct answer", colour="#2f7d4f", dark_colour="#6cc48e")

@@ -91,10 +91,7 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
 
 def _take(method: Method, decoys: DecoyTable, indexed: IndexedTriplets, progress: Progress) -> None:
     """Fill a set with decoys of its kind."""
-    if method.take is None:
-        raise ValueError(f"decoys of the set {method.name} cannot be generated, only read from files")
-    take = resolve_name(method.take) if isinstance(method.take, str) else method.take
-    before = 0
+    take, before = method.take if callable(method.take) else resolve_name(str(method.take)), 0
 
     def report(done: int) -> None:
         progress(f"{method.name} decoys", before + done, indexed.size)

@@ -36,6 +36,9 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
     included, of_row = choices.included, indexed.table["split"].to_numpy()
     splits = {split: rows for split in SPLITS if (rows := included & (of_row == split)).any()}
     training = choices.keys[indexed.training & included]
+    targets, key_texts = indexed.candidates.keys[indexed.triplets.targets], indexed.candidates.key_texts
+    in_wordnet = [key for key in np.unique(targets).tolist() if wordnet_covers(words(key_texts[key]))]
+    covered = int(np.isin(targets, in_wordnet).sum())  # triplets with a word of the target (Supplement B.1)
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: counts_of(sizes[rows]) for split, rows in splits.items()},
@@ -51,7 +54,7 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
         },
         "repeated_across_sets": _repeated(choices, indexed),
         "neutrality": neutrality(*occurrences(training, len(indexed.candidates.key_texts))) if len(training) else {},
-        "wordnet_coverage": _coverage(indexed),
+        "wordnet_coverage": {"triplets": len(targets), "covered": covered, "share": covered / len(targets)},
         "prior_rule": _prior_rule(choices, splits, indexed),
         **({"closed_sets": set_statistics(choices.sets, sizes, of_row)} if choices.sets else {}),
     }
@@ -157,16 +160,6 @@ def neutrality(as_target: Int64s, as_decoy: Int64s) -> dict[str, Any]:
         "never_a_decoy": int(np.count_nonzero(of_targets == 0)),
         "distance": math.fsum(np.abs(as_target / as_target.sum() - as_decoy / max(as_decoy.sum(), 1))) / 2,
     }
-
-
-def _coverage(indexed: IndexedTriplets) -> dict[str, Any]:
-    """Number of triplets with a word of the target in WordNet (Supplement B.1)."""
-    keys = indexed.candidates.keys[indexed.triplets.targets]
-    known = np.zeros(len(indexed.candidates.key_texts), np.bool_)
-    for key in np.unique(keys):
-        known[key] = wordnet_covers(words(indexed.candidates.key_texts[key]))
-    covered = int(known[keys].sum())
-    return {"triplets": len(keys), "covered": covered, "share": covered / len(keys)}
 
 
 def _prior_rule(

@@ -17,13 +17,14 @@ from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.decoys.candidates import Bools, Float64s, Int64s, Ints
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
+from hf_vqa_mc.remedies.cross_fitting import group_folds
 from hf_vqa_mc.remedies.judging_probes import (
     REPORT_PROBES,
+    REPORT_SEED,
     SELECTION_PROBES,
+    SELECTION_SEED,
     JudgingInputs,
-    report_folds,
     run_judging_probes,
-    selection_folds,
 )
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.remedied import Remedied
@@ -129,10 +130,11 @@ def judge(
     numbered = number_rows({"before": published.rows.take(pa.array(compared)), "after": remedied.rows.take(row_after)})
     before, after = counted = tuple(numbered.values())
     forms, spaces = TextForms(before.vocabulary), [TextSpace.embedded(family, *counted) for family in families]
-    folds = (selection_folds if selection else report_folds)(units, seed)
+    probes, of_probes = (SELECTION_PROBES, SELECTION_SEED) if selection else (REPORT_PROBES, REPORT_SEED)
+    folds = group_folds(units, seed + of_probes)
     found = [
         run_judging_probes(
-            SELECTION_PROBES if selection else REPORT_PROBES,
+            probes,
             JudgingInputs(rows, of_rows, forms, spaces, seed, counted),
             prefixed(progress, moment),
         )

@@ -6,7 +6,7 @@ the choice is frozen; every table shows these alone.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -14,15 +14,7 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import Int64s, Ints
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.remedies.cross_fitting import (
-    FOLDS,
-    Fit,
-    Scores,
-    conditional_logit,
-    cross_fitted,
-    group_folds,
-    sparse_columns,
-)
+from hf_vqa_mc.remedies.cross_fitting import FOLDS, Fit, Scores, conditional_logit, cross_fitted, sparse_columns
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, choice_columns, texts_and_questions
 from hf_vqa_mc.text.embeddings import normalised
 
@@ -39,7 +31,8 @@ HIDDEN, EPOCHS, BATCH, RATE, DECAY, DROPOUT = 32, 8, 64, 2e-3, 1e-2, 0.3
 """Network: hidden units, epochs, rows per step, learning rate and weight decay of AdamW, dropout of its inputs."""
 SMOOTHING = 2.0
 """Presentations added to each word in naive Bayes."""
-_SELECTION_SEED, _REPORT_SEED = 101, 202
+SELECTION_SEED, REPORT_SEED = 101, 202
+"""Added to the seed of their folds, see `group_folds`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +47,12 @@ class JudgingInputs:
     counted: tuple[Rows, ...]
     """rows whose texts latent semantic analysis counts: these before and after a remedy, without other candidates"""
 
-    @cached_property
+    @property
     def characters(self) -> TextSpace:
         """Latent semantic analysis of character n-grams."""
         return _lsa(self.counted, "char_wb", (2, 4))
 
-    @cached_property
+    @property
     def words(self) -> TextSpace:
         """Latent semantic analysis of words."""
         return _lsa(self.counted, "word", (1, 1))
@@ -252,16 +245,6 @@ REPORT_PROBES = (
         lambda judged, _: judged.forms.question_overlap(judged.rows.texts, judged.rows.questions),
     ),
 )
-
-
-def selection_folds(groups: Ints, seed: int) -> Ints:
-    """Folds of the selection probes."""
-    return group_folds(groups, seed + _SELECTION_SEED)
-
-
-def report_folds(groups: Ints, seed: int) -> Ints:
-    """Folds of the report probes."""
-    return group_folds(groups, seed + _REPORT_SEED)
 
 
 def run_judging_probes(

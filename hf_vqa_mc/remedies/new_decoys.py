@@ -167,6 +167,8 @@ def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Candidate], own_spl
         is_target[starts(sizes)[:-1] + labels.to_numpy()] = True
         targets = choices.flatten().filter(pa.array(is_target))
         decoys = choices.flatten().filter(pa.array(~is_target))
+        only_target = pa.ListArray.from_arrays(pa.array(np.arange(len(ids) + 1), pa.int32()), targets)
+        without_answers = pc.equal(pc.list_value_length(answers), 0)
         parts.append(
             triplet_table(
                 question_id=ids,
@@ -174,7 +176,7 @@ def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Candidate], own_spl
                 split=pa.repeat(name if own_splits else _COUNTED if counted in (None, name) else _OTHERS, len(ids)),
                 question=questions,
                 target=targets,
-                answers=_or_target(answers, targets),
+                answers=pc.if_else(without_answers, only_target, answers),
                 orig_decoys=pa.ListArray.from_arrays(pa.array(starts(sizes - 1), pa.int32()), decoys),
                 image_file=pa.repeat("", len(ids)),
             )
@@ -191,19 +193,6 @@ def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Candidate], own_spl
             )
         )
     return pa.concat_tables(parts).combine_chunks()
-
-
-def _or_target(answers: pa.ListArray, targets: pa.StringArray) -> pa.ListArray:
-    """The answers of each row, or its target where there are none."""
-    sizes, flat = answers.value_lengths().to_numpy(), answers.flatten()
-    ends = starts(np.maximum(sizes, 1))
-    value = np.full(ends[-1], MISSING)
-    none = np.flatnonzero(sizes == 0)
-    value[ends[none]] = len(flat) + none
-    value[value == MISSING] = np.arange(len(flat))
-    return pa.ListArray.from_arrays(
-        pa.array(ends, pa.int32()), pa.concat_arrays([flat, targets]).take(pa.array(value))
-    )
 
 
 def _arranged(

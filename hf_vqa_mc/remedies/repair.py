@@ -24,7 +24,7 @@ from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.candidate_pool import Candidate, CandidatePool, candidate_table, images_in_common
 from hf_vqa_mc.remedies.cross_fitting import FOLDS, group_folds
 from hf_vqa_mc.remedies.fought_probes import FoughtProbes
-from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, JudgingInputs, run_judging_probes, selection_folds
+from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, SELECTION_SEED, JudgingInputs, run_judging_probes
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.remedied import Remedied, rejected_texts, with_new_columns, without_bad_questions
 from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters
@@ -201,7 +201,7 @@ def repair(
     Raises:
         InputError: there are fewer groups than folds.
     """
-    folds, judge_folds = group_folds(groups, seed), selection_folds(groups, seed)
+    folds, judge_folds = group_folds(groups, seed), group_folds(groups, seed + SELECTION_SEED)
     progress("embedding texts", 0, len(families))
     spaces, forms = [TextSpace.embedded(family, rows) for family in families], TextForms(rows.vocabulary)
     progress("learning plausibility", 0, 1)

@@ -64,11 +64,7 @@ _OF_DECOYS = {
 class ReplacementFilters:
     """The filters over the vocabulary of some rows, which holds all candidates.
 
-    Args:
-        rows: with the target in column 0.
-        spaces: embeddings of the vocabulary.
-        answers: (rows,): annotators' answers, may be empty.
-        rejected: (rows,): texts that people or a model refused for the row; may be empty.
+    Annotators' ``answers`` and ``rejected`` texts are (rows,), or empty.
     """
 
     def __init__(
