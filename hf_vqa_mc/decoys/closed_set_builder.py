@@ -35,6 +35,8 @@ _FARTHEST = np.iinfo(np.int32).max
 
 Groups = tuple[Int64s, Int64s]
 """Rows sorted by group, and the start of each group."""
+_Live = tuple[Int64s, Int64s, Int32s, Bools, Bools]
+"""Rows of a group; the number of the target and the coordinates of each, whether it is free; targets of the set."""
 Report = Callable[[int], None]
 if TYPE_CHECKING:
     from hf_vqa_mc.decoys.propensity_model import Propensities
@@ -215,7 +217,7 @@ def _form_sets(live: Int64s, size: int, most: float, rows: Rows, partners: Int32
         tried[start] = True
         untried[best] -= 1
         taken[0] = start
-        is_complete = _complete(taken, size, most, live, number, coordinates, free, in_set, rows, tables)
+        is_complete = _complete(taken, most, (live, number, coordinates, free, in_set), rows, tables)
         in_set[:] = False
         if not is_complete:
             continue
@@ -232,27 +234,17 @@ def _form_sets(live: Int64s, size: int, most: float, rows: Rows, partners: Int32
 
 
 @njit(cache=True, nogil=True)
-def _complete(
-    taken: Int64s,
-    size: int,
-    most: float,
-    live: Int64s,
-    number: Int64s,
-    coordinates: Int32s,
-    free: Bools,
-    in_set: Bools,
-    rows: Rows,
-    tables: FilterTables,
-) -> bool:
+def _complete(taken: Int64s, most: float, given: _Live, rows: Rows, tables: FilterTables) -> bool:
     """Fill ``taken``, indices into ``live``, with the nearest rows that may join the first; False if there are none.
 
     The nearest row has the smallest sum of squared distances to the n taken rows, at most ``most`` per row. Times n,
     that sum is the squared distance of n times the row to the sum of the taken rows, and a constant.
     """
+    live, number, coordinates, free, in_set = given
     total = coordinates[taken[0]].copy()
     squares = np.sum(total.astype(np.int64) ** 2)
     in_set[number[taken[0]]] = True
-    for n_taken in range(1, size):
+    for n_taken in range(1, len(taken)):
         constant = n_taken * squares - np.sum(total.astype(np.int64) ** 2)
         bound = min(most * n_taken**2 - constant + 1, float(_FARTHEST))
         nearest, best = -1, np.int32(max(bound, 0))

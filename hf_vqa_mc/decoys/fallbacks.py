@@ -29,7 +29,7 @@ def take_fallbacks(decoys: DecoyTable, indexed: IndexedTriplets, name: str) -> N
     none = (np.empty(0, np.int32), np.zeros(indexed.size + 1, np.int64))
     published = indexed.lists.get("orig_decoys", none) if settings.fallback_orig else none
     texts = (*published, indexed.frequent, indexed.text_hashes)
-    over_ranges(_take_fallbacks, indexed.size, _TRIPLETS_PER_TASK, given, *texts, settings.filter_fallback)
+    over_ranges(_take_fallbacks, indexed.size, _TRIPLETS_PER_TASK, given, texts, settings.filter_fallback)
 
 
 @reading_inline
@@ -49,26 +49,20 @@ def _add_fallback(given: KernelInputs, triplet: int, view: int, text: int, taken
 
 @njit(cache=True, nogil=True)
 def _take_fallbacks(
-    first: int,
-    last: int,
-    given: KernelInputs,
-    published: Int32s,
-    published_starts: Int64s,
-    frequent: Int32s,
-    text_hashes: NDArray[np.uint64],
-    wup: bool,
+    first: int, last: int, given: KernelInputs, texts: tuple[Int32s, Int64s, Int32s, NDArray[np.uint64]], wup: bool
 ) -> None:
+    published, published_starts, frequent, text_hashes = texts
     decoys, taken = given.decoys, np.empty(given.decoys.picks.shape[2], np.int32)
     for triplet in range(first, last):
         own = published[published_starts[triplet] : published_starts[triplet + 1]]
         for view in range(decoys.found.shape[1]):
-            for texts in (own, frequent):
+            for some in (own, frequent):
                 if decoys.found[triplet, view] == decoys.sizes[triplet]:
                     break
-                for i in shuffled(given.seed_hash, given.triplets.hashes[triplet], text_hashes[texts]):
+                for i in shuffled(given.seed_hash, given.triplets.hashes[triplet], text_hashes[some]):
                     if decoys.found[triplet, view] == decoys.sizes[triplet]:
                         break
-                    _add_fallback(given, triplet, view, texts[i], taken, wup)
+                    _add_fallback(given, triplet, view, some[i], taken, wup)
 
 
 @njit(cache=True, nogil=True)

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import Bools, Int32s, Int64s, starts
+from hf_vqa_mc.decoys.candidates import Int32s, Int64s, starts
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, new_memory, try_targets, wants_more
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
@@ -17,8 +16,8 @@ MOST_DRAWS = 1_000
 _DRAWS_PER_CALL = 8
 _TRIPLETS_PER_TASK = 4096
 _IMAGES_PER_TASK = 512
-_SORTED_FIRST = 256
-_LAST_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LAST = np.uint64(1 << 63)
+"""Bit by which members come last in a random order."""
 
 
 def take_iou_decoys(
@@ -47,27 +46,10 @@ def _take_iou(
         members = by_image[image_starts[image] : image_starts[image + 1]]
         hashes = triplets.hashes[members]
         for triplet in members:
-            keys = order_keys(seed_hash, triplets.hashes[triplet], hashes)
-            _put_first(keys, types[members] == types[triplet])
-            n_taken, low, high = 0, np.uint64(0), _LAST_KEY
-            if len(members) > _SORTED_FIRST:  # sorting all keys of a large image takes long
-                high = _LAST_KEY // np.uint64(len(members)) * np.uint64(_SORTED_FIRST)
-            while wants_more(decoys, triplet, len(members)):
-                between = np.flatnonzero((keys >= low) & ((keys < high) | (high == _LAST_KEY)))
-                others = members[between[np.argsort(keys[between], kind="mergesort")]]
-                n_taken = try_targets(decoys, triplet, others, triplets, memory, n_taken, tables, len(members))
-                if high == _LAST_KEY:
-                    break
-                low, high = high, _LAST_KEY
-
-
-@njit(cache=True)
-def _put_first(keys: NDArray[np.uint64], preferred: Bools) -> None:
-    """Change sort keys so that preferred members come first; the order of each part is unchanged."""
-    for i in range(len(keys)):
-        keys[i] >>= np.uint64(1)
-        if not preferred[i]:
-            keys[i] |= np.uint64(1) << np.uint64(63)
+            keys = order_keys(seed_hash, triplets.hashes[triplet], hashes) >> np.uint64(1)
+            keys = np.where(types[members] == types[triplet], keys, keys | _LAST)
+            others = members[np.argsort(keys, kind="mergesort")]
+            try_targets(decoys, triplet, others, triplets, memory, 0, tables, len(members))
 
 
 def _take_random(

@@ -42,7 +42,7 @@ def take_qou_decoys(
     step = max(_GROUPS_PER_TASK, groups.size // 64)
     seed_hash = purpose_hash(indexed.settings.seed, "qou ties")
     given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
-    context = (given, members, bags.member_starts, short, n_similar)
+    context = (given, (members, bags.member_starts, short), n_similar)
     over_ranges(_take, groups.size, step, np.arange(groups.size, dtype=np.int32), no_neighbours, *context, False)
     index = (indexed.search or SimilarQuestions)(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
@@ -63,14 +63,13 @@ def _take(
     queries: Int32s,
     found: Neighbours,
     given: KernelInputs,
-    members: Int64s,
-    member_starts: Int64s,
-    short: Bools,
+    questions: tuple[Int64s, Int64s, Bools],
     n_similar: int,
     last: bool,
 ) -> None:
     """Offer the members of a query's own group and of its neighbours to the group's incomplete members."""
     decoys, triplets, tables, random_start = given
+    members, member_starts, short = questions
     k, memory = found.groups.shape[1], new_memory(decoys, tables)
     for query in range(first, stop):
         own = queries[query]

@@ -204,26 +204,23 @@ def _scan(
 
 @njit(cache=True, nogil=True)
 def _search(
-    queries: Int32s,
-    of_queries: Float64s,
-    word_scores: Float32s,
-    trie: _Trie,
-    bags: BagVectors,
-    first: Int32s,
-    cosines: Float64s,
+    queries: Int32s, units: Float64s, scores: Float32s, trie: _Trie, bags: BagVectors, first: Int32s, cosines: Float64s
 ) -> None:
-    """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
+    """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines.
+
+    ``units`` (queries, dim) are the queries' directions, ``scores`` (words, queries) those of words.
+    """
     n_groups = len(trie.shared)
     n_segments = (n_groups + SEGMENT - 1) // SEGMENT
     for lane0 in range(0, len(queries), LANES):
         some = slice(lane0, lane0 + LANES)
         thresholds = np.full(LANES, -32767, np.int16)
-        batch = _Batch(queries[some], of_queries[some], first[some], cosines[some], thresholds)
-        rounded = np.empty(len(word_scores) * LANES, np.int16)
-        for word in range(len(word_scores)):
+        batch = _Batch(queries[some], units[some], first[some], cosines[some], thresholds)
+        rounded = np.empty(len(scores) * LANES, np.int16)
+        for word in range(len(scores)):
             for lane in range(LANES):
                 # intermediate sums may overflow 16 bits as long as the result does not, and so may each part
-                rounded[word * LANES + lane] = np.int16(np.int32(np.rint(word_scores[word, lane0 + lane])))
+                rounded[word * LANES + lane] = np.int16(np.int32(np.rint(scores[word, lane0 + lane])))
         sums = np.zeros((trie.depth + 1) * LANES, np.int16)
         # the queries' own segment first: it sets thresholds that few groups of other segments reach
         own = batch.queries[LANES // 2] // SEGMENT

@@ -134,9 +134,7 @@ def judge(
     folds = group_folds(units, seed + of_probes)
     found = [
         run_judging_probes(
-            probes,
-            JudgingInputs(rows, of_rows, forms, spaces, seed, counted),
-            prefixed(progress, moment),
+            probes, JudgingInputs(rows, of_rows, forms, spaces, seed, counted), prefixed(progress, moment)
         )
         for moment, rows, of_rows in (("before", before, folds), ("after", after, folds[is_kept]))
     ]

@@ -248,8 +248,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     benchmark, candidates = _candidates(settings, benchmark, progress)
     made = strategy.apply(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
     comparison, unjudged = None, ""
+    changes, families = made.statistics.get("changes", ()), embedding_families()
     try:
-        changes, families = made.statistics.get("changes", ()), embedding_families()
         comparison = judge(benchmark.test, made.benchmark.test, families, settings.seed, changes, progress)
     except InputError as error:  # too few groups of rows
         unjudged = str(error)
