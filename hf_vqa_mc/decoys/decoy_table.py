@@ -98,10 +98,11 @@ def empty_table(sizes: Int32s, excluded: list[Int32s]) -> DecoyTable:
         fallback=np.zeros((n_triplets, views, size), np.bool_),
         excluded=stacked(excluded),
         closed=ClosedSets(
-            np.full(n_triplets, MISSING, np.int64),
-            *np.zeros((2, n_triplets), np.int8),
-            np.full(n_triplets, np.nan, np.float32),
-            np.zeros(n_triplets, np.int8),
+            first=np.full(n_triplets, MISSING, np.int64),
+            kind=np.zeros(n_triplets, np.int8),
+            size=np.zeros(n_triplets, np.int8),
+            leak=np.full(n_triplets, np.nan, np.float32),
+            left_out=np.zeros(n_triplets, np.int8),
         ),
     )
 

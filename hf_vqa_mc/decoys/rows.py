@@ -82,10 +82,11 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
     for name, table in tables.items():
         rejected = table.rejected.sum(axis=0, dtype=np.int64).tolist()
         for number, view in enumerate(views[name]):
-            of_view = [one[:, number] for one in (table.picks, table.donors, table.fallback)]
+            picks, donors, fallback = table.picks[:, number], table.donors[:, number], table.fallback[:, number]
             counts = zip(Reason, rejected[number], strict=True)
             reasons = {why.name.lower(): count for why, count in counts if count or why.in_paper}
-            made[view][name] = KindDecoys(table.sizes, *of_view, reasons, missing[name][number], table.closed)
+            counted = reasons, missing[name][number]
+            made[view][name] = KindDecoys(table.sizes, picks, donors, fallback, *counted, table.closed)
     return made
 
 

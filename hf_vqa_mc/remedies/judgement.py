@@ -138,8 +138,10 @@ def judge(
         )
         for moment, rows, of_rows in (("before", before, folds), ("after", after, folds[is_kept]))
     ]
+    scores = [{name: one.scores for name, one in of_moment.items()} for of_moment in found]
     result = compare_probes(
-        *({name: one.scores for name, one in of_moment.items()} for of_moment in found),
+        scores[0],
+        scores[1],
         (before.chance, after.chance),
         groups,
         donor_groups,

@@ -7,8 +7,10 @@ the choice is frozen; every table shows these alone.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
@@ -64,7 +66,7 @@ class JudgingProbe:
 
     name: str
     sees: ProbeInputs
-    make: Callable[[JudgingInputs, bool], Fit | Scores] = field(repr=False)
+    make: Callable[[JudgingInputs, bool], Fit | NDArray[Any]] = field(repr=False)
     """its scores, or the function that fits it, with or without the question"""
     trained: bool = False
     uses: str = ""  # what a trained probe learns from
@@ -130,7 +132,7 @@ def _forest(judged: JudgingInputs, question: bool, space: str, extra: bool = Fal
 def _choices_of(some: Int64s, rows: Rows) -> Int64s:
     """The choices (raveled) of some rows."""
     choices = rows.texts.shape[1]
-    return (some[:, None] * choices + np.arange(choices)).ravel()
+    return np.asarray(some[:, None] * choices + np.arange(choices)).ravel()
 
 
 def _word_pairs(judged: JudgingInputs, question: bool) -> Fit:
@@ -142,7 +144,8 @@ def _word_pairs(judged: JudgingInputs, question: bool) -> Fit:
 
     def fit(train: Int64s, seed: int) -> Callable[[Int64s], Scores]:
         weights = conditional_logit(columns[_choices_of(train, rows)], rows.valid[train])
-        return np.round((columns @ weights).reshape(rows.texts.shape), 9).__getitem__
+        scores: Scores = np.round((columns @ weights).reshape(rows.texts.shape), 9)
+        return lambda test: scores[test]
 
     return fit
 
@@ -202,13 +205,14 @@ def _naive_bayes(judged: JudgingInputs, question: bool) -> Fit:
         right, count = (np.asarray(one.sum(axis=0)).ravel() for one in (targets, choices))
         share = (right + SMOOTHING * chance) / (count + SMOOTHING)
         odds = np.log(share / (1 - share)) - np.log(chance / (1 - chance))
-        return np.round((columns @ odds / total).reshape(rows.texts.shape), 9).__getitem__
+        scores: Scores = np.round((columns @ odds / total).reshape(rows.texts.shape), 9)
+        return lambda test: scores[test]
 
     return fit
 
 
-def _frequency(judged: JudgingInputs, question: bool) -> Scores:
-    counts: Scores = np.bincount(judged.rows.keys[judged.rows.valid])[judged.rows.keys]
+def _frequency(judged: JudgingInputs, question: bool) -> Int64s:
+    counts: Int64s = np.bincount(judged.rows.keys[judged.rows.valid])[judged.rows.keys]
     return counts
 
 

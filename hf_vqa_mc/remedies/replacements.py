@@ -1,15 +1,14 @@
 """Which choices of similar questions, or candidates from elsewhere, replace the decoys of a row."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Int32s, Int64s, Ints
 from hf_vqa_mc.remedies.candidate_pool import CandidatePool
 from hf_vqa_mc.remedies.fought_probes import FoughtProbes
 from hf_vqa_mc.remedies.plausibility import Plausibility
@@ -40,7 +39,8 @@ Candidates = NDArray[np.void]
 """Texts that may replace the choice in a column of a row."""
 
 
-class ChangedDecoy(NamedTuple):
+@dataclass(frozen=True)
+class ChangedDecoy:
     """A replaced decoy."""
 
     row: int
@@ -147,7 +147,7 @@ class Replacements:
         index = np.sort(np.unique(keys[text], return_index=True)[1])
         others = np.delete(self.rows.texts[row], column)
         in_row = keys[self.rows.texts[row][self.rows.valid[row]]]
-        tests = (
+        tests: tuple[tuple[Refusal, Callable[[Int32s], Bools]], ...] = (
             (Refusal.IN_ROW, lambda some: np.isin(keys[some], in_row)),
             (Refusal.POPULAR, lambda some: ~counts.may_add(some)),
             (Refusal.SIMILAR, lambda some: self.filters.near(some, others[:1], MOST_SIMILAR)),

@@ -187,12 +187,6 @@ def _variant(given: StrategySettings, default: str) -> str:
     return next(closed, given.variant or default)
 
 
-def _variant(given: StrategySettings, default: str) -> str:
-    """The name of the variant of decoys: ``variant``, or the closed sets of ``guarantee``."""
-    closed = (one.name for one in VARIANTS.values() if given.guarantee and one.guarantee == given.guarantee)
-    return next(closed, given.variant or default)
-
-
 def _remedied_config(default: str, config: str, given: StrategySettings) -> str:
     """The name of a config with new decoys.
 
