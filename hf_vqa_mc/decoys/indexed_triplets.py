@@ -50,7 +50,7 @@ class IndexedTriplets:
             average: the search for similar questions takes time in proportion to the square of a pool's size.
         n_decoys: (triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each.
         rejected: texts that never become a triplet's decoys, list of string (triplets,).
-        search: makes the index of similar questions; by default it is in this process.
+        search: makes the index of similar questions; by default in this process.
     """
 
     def __init__(

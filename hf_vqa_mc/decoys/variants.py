@@ -38,13 +38,8 @@ def build_variants(
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
-    Args:
-        triplets: checked ``schema.TRIPLETS``, with released decoys if these are used.
-        names: of ``decoys.VARIANTS``.
-        vectors: for the similarity of questions; required for QoU decoys.
-        settings: the method's parameters.
-        progress: called with (step, done, total).
-        search: see `IndexedTriplets`.
+    Triplets are checked ``schema.TRIPLETS``, with released decoys if these are used; word vectors are required for QoU
+    decoys; ``search`` is that of `IndexedTriplets`.
 
     Raises:
         InputError: an unknown name, or missing decoys or word vectors.

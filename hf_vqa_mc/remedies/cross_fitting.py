@@ -69,9 +69,7 @@ def sparse_columns(parts: Sequence[tuple[Int64s, Int64s]], choices: int, size: i
 def conditional_logit(columns: Any, valid: Bools) -> Float64s:  # noqa: ANN401
     """Coefficients of a pairwise conditional logit: P(target, not decoy) = sigmoid(weights · (target - decoy)).
 
-    Args:
-        columns: sparse matrix (rows * choices, columns), rows as in `Rows`: the target first.
-        valid: mask (rows, choices).
+    ``columns`` are a sparse matrix (rows * choices, columns), the target of each row first; ``valid`` is the mask.
     """
     from scipy.sparse import csr_matrix
 

@@ -208,7 +208,7 @@ def compare_probes(
         chance: accuracy of random guessing before (rows,) and after (kept rows,).
         groups: (rows,): image, video or context, as numbers.
         donor_groups: (rows,): group of the donor of a changed row, else the row's own.
-        inflation: probe to factor of the standard error for overlapping training sets, see `Prediction.inflation`.
+        inflation: probe to factor of the standard error, see `Prediction.inflation`.
         kept: (rows,): mask of the kept rows; by default all.
     """
     every = np.ones(len(groups), np.bool_)

@@ -58,16 +58,9 @@ def give_new_decoys(
     decoy keep their published choices and are counted. Answers to the same question about the same image are not used
     as decoys. Closed answer sets are formed within splits, without donors; rows in no set are left out and counted.
 
-    Args:
-        benchmark: with its targets.
-        variant: name of a variant with ``remedies`` in ``decoys.VARIANTS``.
-        word_vectors: as for ``load_word_vectors``, for QoU decoys.
-        settings: of the method.
-        donors: additional candidates.
-        keep_size: give each row as many choices as published, instead of ``decoys_per_set`` in each set, except in
-            closed sets and next to published decoys.
-        progress: called with (step, done, total).
-        verdicts: texts that never become a question's decoys, and questions whose rows are left out.
+    With ``keep_size`` each row has as many choices as published, instead of ``decoys_per_set`` in each set, except in
+    closed sets and next to published decoys. Texts that ``verdicts`` reject never become a question's decoys; rows of
+    rejected questions are left out. Word vectors are named as for `load_word_vectors`.
 
     Raises:
         InputError: the variant is unknown, word vectors are missing, no image has several questions for IoU decoys,

@@ -186,17 +186,8 @@ def repair(
 
     Of the states after each round the one is kept that the selection probes find nearest to chance.
 
-    Args:
-        rows: of one split, with the target in column 0, see `audits.rows.number_rows`.
-        groups: (rows,): image, video or context of each row, as numbers, such as `Split.clusters`.
-        families: text embeddings, see `embeddings.embedding_families`; at least one.
-        answers: (rows,): annotators' answers, which never become decoys.
-        rejected: (rows,): texts that never become decoys of a row.
-        pool: candidates from elsewhere, for every fold.
-        budget: largest share of the decoys that are changed, in [0, 1].
-        rounds: largest number of rounds.
-        seed: of the folds and probes.
-        progress: called with (step, done, total).
+    Groups (rows,) are images, videos or contexts, such as `Split.clusters`; annotators' ``answers`` and ``rejected``
+    texts (rows,) never become decoys of a row; ``budget`` is the largest share of the decoys that are changed.
 
     Raises:
         InputError: there are fewer groups than folds.
