@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Float32s, Int16s, Int32s, Int64s, starts
-from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.row_distances import RARE, RowDistances
 from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of, swap_rows

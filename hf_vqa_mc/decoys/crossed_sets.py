@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.closed_set_builder import Report
-from hf_vqa_mc.decoys.closed_sets import GRID, LATIN, SET_KINDS, SetKind
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import GRID, LATIN, SET_KINDS, SetKind
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
 from hf_vqa_mc.errors import InputError

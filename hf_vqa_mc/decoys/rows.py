@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Reason, starts
-from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_table import ClosedSets, DecoyTable, LeftOut, as_published, empty_table, stacked
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rng import draw, purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress

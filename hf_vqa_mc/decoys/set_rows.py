@@ -17,9 +17,9 @@ from hf_vqa_mc.decoys.candidates import (
     ambiguous,
     holds,
 )
-from hf_vqa_mc.decoys.closed_sets import SET_KINDS
 from hf_vqa_mc.decoys.decoy_table import DecoyTable
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.wu_palmer import reading
 
