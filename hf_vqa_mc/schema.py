@@ -83,7 +83,7 @@ MULTIPLE_CHOICE = pa.schema(
         ("question_type", pa.string()),
         ("answer_type", pa.string()),
         ("set_id", pa.string()),  # of the row's closed answer set, "" in other configs
-        ("set_kind", pa.string()),  # one of decoys.closed_sets.SET_KINDS, "" in other configs
+        ("set_kind", pa.string()),  # one of decoys.kind.SET_KINDS, "" in other configs
         ("set_leak", pa.float32()),  # what the question reveals, 0 if exactly nothing, null if not estimated
     ]
 )

@@ -39,7 +39,7 @@ from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
-from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, neutrality, target_picked
+from hf_vqa_mc.decoys.statistics import NEVER_SEEN, neutrality, prior_rule, target_picked
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.decoys.word_bags import QuestionGroups
 from hf_vqa_mc.errors import InputError, listed
@@ -290,9 +290,9 @@ def build_parts(
         coverage = statistics["wordnet_coverage"]
         statistics["wordnet_coverage"] = {**coverage, "share": coverage["covered"] / coverage["triplets"]}
         if plan.counted:
-            rule = PriorRule.of_counts(as_target, as_decoy, _decoys_per_row(statistics["choices_per_row"]["train"]))
+            decoys = _decoys_per_row(statistics["choices_per_row"]["train"])
             columns = {"config": pa.repeat(name, len(occurrences)), "text": occurrences["text"]}
-            priors.append(pa.table({**columns, "likelihood": rule.likelihood}))
+            priors.append(pa.table({**columns, "likelihood": prior_rule(as_target, as_decoy, decoys)}))
     measured = []
     if priors:
         work.write(PRIORS, parquet(pa.concat_tables(priors)))

@@ -23,6 +23,14 @@ from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Int16s = NDArray[np.int16]
+Bools = NDArray[np.bool_]
+Float32s = NDArray[np.float32]
+Float64s = NDArray[np.float64]
+Ints = NDArray[np.integer]
+
 SHORT = 2
 """Maximum number of letters of fillers that WordNet lists as symbols and abbreviations, such as "as" (arsenic)."""
 MISSING = -1
@@ -33,9 +41,9 @@ class FilterTables(NamedTuple):
     """Lookup tables of the filters, for numba kernels. A key numbers a comparable text; texts may share one."""
 
     letters: NDArray[np.uint8]  # the squeezed texts of all keys in UTF-8, concatenated
-    letter_starts: NDArray[np.int64]  # (keys + 1,)
-    tokens: NDArray[np.int32]  # the word numbers of all keys, concatenated
-    token_starts: NDArray[np.int64]  # (keys + 1,)
+    letter_starts: Int64s  # (keys + 1,)
+    tokens: Int32s  # the word numbers of all keys, concatenated
+    token_starts: Int64s  # (keys + 1,)
     scores: WordScores
     threshold: float
     reject_at_threshold: bool
@@ -47,19 +55,13 @@ class FilterTables(NamedTuple):
 class NumberedTexts:
     """Distinct texts in order of first occurrence; equivalent ones share a key."""
 
-    texts: list[str]
-    """distinct texts, as published; the index of a text is its number"""
-    keys: NDArray[np.int32]
-    """(texts,): the number of the comparable text, the same for "2" and "two" """
-    key_texts: list[str]
-    """(keys,): the comparable texts"""
-    signs: bool
-    """whether texts with other signs and operators are different, see `comparable_keys`; not in the papers"""
+    texts: list[str]  # distinct texts, as published; the index of a text is its number
+    keys: Int32s  # (texts,): the number of the comparable text, the same for "2" and "two"
+    key_texts: list[str]  # (keys,): the comparable texts
+    signs: bool  # whether texts with other signs and operators are different, see `comparable_keys`; not in the papers
 
     @classmethod
-    def number(
-        cls, columns: Sequence[pa.Array], signs: bool = False
-    ) -> "tuple[NumberedTexts, list[NDArray[np.int32]]]":
+    def number(cls, columns: Sequence[pa.Array], signs: bool = False) -> "tuple[NumberedTexts, list[Int32s]]":
         """The numbered texts of some columns, and the text numbers of each column, int32 (values,)."""
         together = pa.chunked_array(columns, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(together, pa.ChunkedArray):
@@ -69,25 +71,17 @@ class NumberedTexts:
         found = cls(texts_of(together.dictionary), np.array(keys.indices), texts_of(keys.dictionary), signs)
         return found, np.split(np.array(together.indices), ends[:-1])  # writable, as kernels are compiled for
 
-    def most_frequent(self, given: NDArray[np.int32]) -> NDArray[np.int32]:
-        """One text number per distinct key, int32: the key's most frequent spelling; most frequent keys first.
-
-        Args:
-            given: text numbers with repetitions. Ties are ordered by text.
-        """
+    def most_frequent(self, given: Int32s) -> Int32s:
+        """The most frequent spelling of each key among text numbers; frequent keys first, ties ordered by text."""
         counts = np.bincount(given, minlength=len(self.texts))
         of_key = np.bincount(self.keys, weights=counts, minlength=len(self.key_texts))
-        ranked = sorted(
-            np.flatnonzero(counts).tolist(),
-            key=lambda text: (
-                -of_key[self.keys[text]],
-                self.key_texts[self.keys[text]],
-                -counts[text],
-                self.texts[text],
-            ),
-        )
+
+        def rank(text: int) -> tuple[float, str, int, str]:
+            key = self.keys[text]
+            return -of_key[key], self.key_texts[key], -counts[text], self.texts[text]
+
         first: dict[int, int] = {}
-        for text in ranked:
+        for text in sorted(np.flatnonzero(counts).tolist(), key=rank):
             first.setdefault(int(self.keys[text]), text)
         return np.array(list(first.values()), np.int32)
 
@@ -102,10 +96,7 @@ class Candidates(NumberedTexts):
     def of(
         cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
     ) -> "Candidates":
-        """Numbered texts with the filters' tables.
-
-        With ``all_pairs``, fillers and accents do not count in what contains what.
-        """
+        """Numbered texts with tables; with ``all_pairs``, fillers and accents do not count in what contains what."""
         folded, has_words = comparable_texts(found.key_texts)
         keys = pa.array(found.key_texts, pa.large_string())
         signed = pc.and_(pc.not_equal(keys, folded), found.signs)
@@ -130,6 +121,31 @@ class Candidates(NumberedTexts):
         return cls(found.texts, found.keys, found.key_texts, found.signs, tables)
 
 
+class KeyLists(NamedTuple):
+    """A list of text keys for each triplet, for kernels; such as correct answers, which never become decoys."""
+
+    keys: Int32s  # of all triplets, concatenated; MISSING for texts that are no candidates
+    starts: Int64s  # (triplets + 1,)
+
+    @classmethod
+    def of(cls, texts: pa.ListArray, numbered: NumberedTexts) -> "KeyLists":
+        """The keys of a list of texts per triplet; null is an empty list."""
+        known = pa.array(numbered.key_texts, pa.large_string())
+        compared = comparable_keys if numbered.signs else comparable_texts
+        keys = pc.index_in(compared(pc.list_flatten(texts))[0], known)
+        sizes = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
+        return cls(pc.fill_null(keys, MISSING).to_numpy().astype(np.int32), starts(sizes))
+
+
+@reading_inline
+def holds(lists: KeyLists, triplet: int, key: int) -> bool:
+    """Whether a triplet's list contains a key."""
+    for i in range(lists.starts[triplet], lists.starts[triplet + 1]):
+        if lists.keys[i] == key:
+            return True
+    return False
+
+
 def without_fillers(texts: Sequence[str]) -> list[str]:
     """Comparable texts without fillers; texts of fillers alone are unchanged.
 
@@ -150,7 +166,7 @@ def without_fillers(texts: Sequence[str]) -> list[str]:
     return [short or text for short, text in zip(kept, texts, strict=True)]
 
 
-def starts(lengths: list[int] | NDArray[np.integer]) -> NDArray[np.int64]:
+def starts(lengths: list[int] | Ints) -> Int64s:
     """Start of each part when parts of these lengths are concatenated, and the end of the last.
 
     >>> starts([2, 0, 3])
@@ -241,9 +257,7 @@ def includes(key: int, other: int, tables: FilterTables) -> bool:
 
 
 @reading_inline
-def reason_against(
-    key: int, target: int, taken: NDArray[np.int32], n_taken: int, wup: bool, tables: FilterTables
-) -> int:
+def reason_against(key: int, target: int, taken: Int32s, n_taken: int, wup: bool, tables: FilterTables) -> int:
     """The reason why a candidate, given by its key, cannot join a set; or ACCEPTED.
 
     ``taken[:n_taken]`` are the keys of the decoys already taken of the same set; ``wup`` switches on the WUP filters.
@@ -263,7 +277,7 @@ def reason_against(
 
 
 @reading_inline
-def _reason_of_wup(key: int, target: int, taken: NDArray[np.int32], n_taken: int, tables: FilterTables) -> int:
+def _reason_of_wup(key: int, target: int, taken: Int32s, n_taken: int, tables: FilterTables) -> int:
     if too_similar(key, target, tables):
         return _WUP_TARGET
     for i in range(n_taken):

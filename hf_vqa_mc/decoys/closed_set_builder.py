@@ -3,21 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.answer_propensity import FOLDS, answer_propensities
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, starts
-from hf_vqa_mc.decoys.closed_sets import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Float32s, Int16s, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.row_distances import RARE, RowDistances
-from hf_vqa_mc.decoys.set_rows import SCALE, Revealed, Rows, fill, may_share, rows_of
-from hf_vqa_mc.decoys.set_swaps import swap_rows
+from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of, swap_rows
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.embeddings import embedding_families, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -35,48 +33,29 @@ BLOCK = 8
 _FARTHEST = np.iinfo(np.int32).max
 """Squared distances are below 49 * 2 * SCALE**2, since those of Hellinger are at most 2."""
 
-Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
+Groups = tuple[Int64s, Int64s]
 """Rows sorted by group, and the start of each group."""
+_Live = tuple[Int64s, Int64s, Int32s, Bools, Bools]
+"""Rows of a group; the number of the target and the coordinates of each, whether it is free; targets of the set."""
 Report = Callable[[int], None]
+if TYPE_CHECKING:
+    from hf_vqa_mc.decoys.propensity_model import Propensities
+
+    Revealed = Propensities | RowDistances
 
 
-def take_sets(decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report) -> None:
-    """Form sets of the same question where possible, else of similar questions; see `_take`."""
-    _take(decoys, pool, indexed, report, same_question=True, similar_question=True)
-
-
-def take_sets_same_question(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
-) -> None:
-    """Form sets of rows that ask the same question; see `_take`."""
-    _take(decoys, pool, indexed, report, same_question=True)
-
-
-def take_sets_same_image(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
-) -> None:
-    """Form sets of rows about the same image; see `_take`."""
-    _take(decoys, pool, indexed, report, same_image=True)
-
-
-def take_sets_similar_question(
-    decoys: DecoyTable, pool: NDArray[np.int64], indexed: IndexedTriplets, report: Report
-) -> None:
-    """Form sets of rows with similar questions; see `_take`."""
-    _take(decoys, pool, indexed, report, similar_question=True)
-
-
-def _take(
+def take_sets(
     decoys: DecoyTable,
-    pool: NDArray[np.int64],
+    pool: Int64s,
     indexed: IndexedTriplets,
     report: Report,
-    same_question: bool = False,
+    same_question: bool = True,
     same_image: bool = False,
-    similar_question: bool = False,
+    similar_question: bool = True,
 ) -> None:
     """Form closed sets of the rows of a pool, and give each row the targets of the others as decoys.
 
+    Rows of a set ask the same question, are about the same image, or ask similar questions, in this order.
     Sets lie in one split. Sets of ``set_size`` rows are formed first, then of one row less, down to two. Of similar
     questions, the sets with the largest estimated leak are dissolved: see ``coverage``.
     """
@@ -88,7 +67,7 @@ def _take(
     order = order_keys(purpose_hash(settings.seed, "closed sets"), 0, triplets.hashes)
     splits = indexed.table["split"].to_numpy()[pool]
     if similar_question:
-        revealed = _revealed(indexed, rows, partial(_report_fitted, report, len(pool)))
+        revealed = _revealed(indexed, rows, lambda fitted: report(int(len(pool) * fitted)))
         rows = rows._replace(coordinates=np.round(SCALE * revealed.coordinates()).astype(np.int16))
     for split in dict.fromkeys(splits.tolist()):
         own = pool[splits == split]
@@ -96,24 +75,37 @@ def _take(
         exact = [_grouped(rows.questions, own)] * same_question + [_grouped(rows.images, own)] * same_image
         levels = _levels(rows.coordinates, own) if similar_question else []
         _form_split(own, exact, levels, rows, partners, indexed)
-        if revealed is not None:
-            _swap(levels, partners, revealed, rows, indexed.candidates.tables)
+        if revealed is not None:  # within the smallest groups; by distances within the largest, between any two rows
+            near = rows if revealed.is_calibrated else rows._replace(coordinates=rows.coordinates[:, :0])
+            among = levels[0 if revealed.is_calibrated else -1]
+            swap_rows(among, partners, revealed, near, indexed.candidates.tables)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
         if revealed is not None:
             _dissolve(decoys, partners, revealed, own, rows, settings)
-    first, kind = _first_and_kind(partners[pool], pool, rows)
-    fill(decoys, pool, partners[pool], first, kind, triplets.targets)
+    own = np.where(partners[pool] == MISSING, pool[:, None], partners[pool])
+    sets, kinds = np.concatenate([pool[:, None], own], axis=1), list(SET_KINDS)
+    shared = [(column[sets] == column[pool][:, None]).all(axis=1) for column in (rows.questions, rows.images)]
+    named = [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION)]
+    first = np.where(partners[pool, 0] == MISSING, MISSING, sets.min(axis=1))
+    fill(decoys, pool, partners[pool], first, np.select(shared, named[:2], named[2]), triplets.targets)
 
 
-def _revealed(indexed: IndexedTriplets, rows: Rows, report: Report) -> Revealed:
+take_sets_same_question = partial(take_sets, similar_question=False)
+take_sets_same_image = partial(take_sets, same_question=False, same_image=True, similar_question=False)
+take_sets_similar_question = partial(take_sets, same_question=False)
+
+
+def _revealed(indexed: IndexedTriplets, rows: Rows, report: Callable[[float], None]) -> "Revealed":
     """What the questions reveal; with word vectors or a text encoder also by words that are rare here."""
 
     def encode(questions: pa.Array) -> Vectors | None:
         if indexed.settings.question_encoder is not None:
             return TextEncoder(indexed.settings.question_encoder).encode(questions.to_pylist())
         return None if indexed.vectors is None else averaged(questions, indexed.vectors)
+
+    from hf_vqa_mc.decoys.propensity_model import answer_propensities  # needs torch
 
     questions = comparable_texts(indexed.table["question"].combine_chunks())[0]
     if len(rows.targets) < RARE * len(np.unique(rows.targets)):
@@ -125,23 +117,8 @@ def _revealed(indexed: IndexedTriplets, rows: Rows, report: Report) -> Revealed:
     return answer_propensities(questions, rows.targets, rows.images, indexed.settings.seed, report, encode)
 
 
-def _swap(
-    levels: list[Groups], partners: NDArray[np.int32], revealed: Revealed, rows: Rows, tables: FilterTables
-) -> None:
-    """Exchange rows within the smallest groups; by distances within the largest, between any two rows."""
-    if revealed.is_calibrated:
-        swap_rows(levels[0], partners, revealed, rows, tables)
-    else:
-        swap_rows(levels[-1], partners, revealed, rows._replace(coordinates=rows.coordinates[:, :0]), tables)
-
-
 def _form_split(
-    own: NDArray[np.int64],
-    exact: list[Groups],
-    levels: list[Groups],
-    rows: Rows,
-    partners: NDArray[np.int32],
-    indexed: IndexedTriplets,
+    own: Int64s, exact: list[Groups], levels: list[Groups], rows: Rows, partners: Int32s, indexed: IndexedTriplets
 ) -> None:
     """Form the sets of a split's rows ``own``: large ones first, and among those the nearest first.
 
@@ -161,30 +138,13 @@ def _form_split(
         _form_all(groups, full, np.inf, rows, partners, indexed)
 
 
-def _first_and_kind(
-    partners: NDArray[np.int32], pool: NDArray[np.int64], rows: Rows
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """The first row of the set of each row of a pool, and the index of its kind; MISSING for rows in no set."""
-    sets = np.concatenate([pool[:, None], np.where(partners == MISSING, pool[:, None], partners)], axis=1)
-    shared = [(column[sets] == column[pool][:, None]).all(axis=1) for column in (rows.questions, rows.images)]
-    kinds = list(SET_KINDS)
-    kind = np.select(
-        shared, [kinds.index(one.name) for one in (SAME_QUESTION, SAME_IMAGE)], kinds.index(SIMILAR_QUESTION.name)
-    )
-    return np.where(partners[:, 0] == MISSING, MISSING, sets.min(axis=1)), kind.astype(np.int8)
-
-
-def _report_fitted(report: Report, rows: int, models: int) -> None:
-    report(rows * models // (FOLDS + 1))
-
-
-def _grouped(column: NDArray[np.int32], rows: NDArray[np.int64]) -> Groups:
+def _grouped(column: Int32s, rows: Int64s) -> Groups:
     """Rows with the same value share a group, in their order."""
     numbers = np.unique(column[rows], return_inverse=True)[1]
     return rows[np.argsort(numbers, kind="stable")], starts(np.bincount(numbers))
 
 
-def _levels(coordinates: NDArray[np.int16], rows: NDArray[np.int64]) -> list[Groups]:
+def _levels(coordinates: Int16s, rows: Int64s) -> list[Groups]:
     """Nested groups of near rows, the smallest first: halves of halves along the first principal axis."""
     ordered, bounds = rows.copy(), [0, len(rows)]
     levels = [(ordered.copy(), np.array(bounds))]
@@ -203,7 +163,7 @@ def _levels(coordinates: NDArray[np.int16], rows: NDArray[np.int64]) -> list[Gro
     return [level for level in reversed(levels) if np.diff(level[1]).max() <= LARGEST] or levels[:1]
 
 
-def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _without_others(groups: Groups, targets: Int32s) -> Bools:
     """(all rows,): whether no other row of a row's group has another target; True for rows of no group."""
     members, group_starts = groups
     group = np.repeat(np.arange(len(group_starts) - 1), np.diff(group_starts))
@@ -213,28 +173,18 @@ def _without_others(groups: Groups, targets: NDArray[np.int32]) -> NDArray[np.bo
     return found
 
 
-def _form_all(
-    groups: Groups, size: int, most: float, rows: Rows, partners: NDArray[np.int32], indexed: IndexedTriplets
-) -> None:
-    members, group_starts = groups
-    n_groups = len(group_starts) - 1
-    arguments = (members, group_starts, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
+def _form_all(groups: Groups, size: int, most: float, rows: Rows, partners: Int32s, indexed: IndexedTriplets) -> None:
+    n_groups = len(groups[1]) - 1
+    arguments = (groups, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
     over_ranges(_form, n_groups, max(n_groups // _TASKS, 1), *arguments)
 
 
 @njit(cache=True, nogil=True)
 def _form(
-    first: int,
-    stop: int,
-    members: NDArray[np.int64],
-    group_starts: NDArray[np.int64],
-    size: int,
-    most: float,
-    rows: Rows,
-    partners: NDArray[np.int32],
-    tables: FilterTables,
+    first: int, stop: int, groups: Groups, size: int, most: float, rows: Rows, partners: Int32s, tables: FilterTables
 ) -> None:
     """Form sets of ``size`` rows within each of some groups, until none is possible."""
+    members, group_starts = groups
     for group in range(first, stop):
         live = members[group_starts[group] : group_starts[group + 1]]
         live = live[partners[live, 0] == MISSING]
@@ -243,9 +193,7 @@ def _form(
 
 
 @njit(cache=True, nogil=True)
-def _form_sets(
-    live: NDArray[np.int64], size: int, most: float, rows: Rows, partners: NDArray[np.int32], tables: FilterTables
-) -> None:
+def _form_sets(live: Int64s, size: int, most: float, rows: Rows, partners: Int32s, tables: FilterTables) -> None:
     """Start each set with a row of the most frequent remaining target, and add the nearest rows that may join it."""
     distinct = np.unique(rows.targets[live])
     number = np.searchsorted(distinct, rows.targets[live])
@@ -269,7 +217,7 @@ def _form_sets(
         tried[start] = True
         untried[best] -= 1
         taken[0] = start
-        is_complete = _complete(taken, size, most, live, number, coordinates, free, in_set, rows, tables)
+        is_complete = _complete(taken, most, (live, number, coordinates, free, in_set), rows, tables)
         in_set[:] = False
         if not is_complete:
             continue
@@ -286,27 +234,17 @@ def _form_sets(
 
 
 @njit(cache=True, nogil=True)
-def _complete(
-    taken: NDArray[np.int64],
-    size: int,
-    most: float,
-    live: NDArray[np.int64],
-    number: NDArray[np.int64],
-    coordinates: NDArray[np.int32],
-    free: NDArray[np.bool_],
-    in_set: NDArray[np.bool_],
-    rows: Rows,
-    tables: FilterTables,
-) -> bool:
+def _complete(taken: Int64s, most: float, given: _Live, rows: Rows, tables: FilterTables) -> bool:
     """Fill ``taken``, indices into ``live``, with the nearest rows that may join the first; False if there are none.
 
     The nearest row has the smallest sum of squared distances to the n taken rows, at most ``most`` per row. Times n,
     that sum is the squared distance of n times the row to the sum of the taken rows, and a constant.
     """
+    live, number, coordinates, free, in_set = given
     total = coordinates[taken[0]].copy()
     squares = np.sum(total.astype(np.int64) ** 2)
     in_set[number[taken[0]]] = True
-    for n_taken in range(1, size):
+    for n_taken in range(1, len(taken)):
         constant = n_taken * squares - np.sum(total.astype(np.int64) ** 2)
         bound = min(most * n_taken**2 - constant + 1, float(_FARTHEST))
         nearest, best = -1, np.int32(max(bound, 0))
@@ -331,17 +269,16 @@ def _complete(
 
 
 @njit(cache=True, nogil=True)
-def _in_blocks(coordinates: NDArray[np.int16]) -> NDArray[np.int32]:
+def _in_blocks(coordinates: Int16s) -> Int32s:
     """Coordinates with the axis of the largest variance, the last one, first; padded to whole blocks."""
     rows, dimensions = coordinates.shape
     found = np.zeros((rows, -(-dimensions // BLOCK) * BLOCK), np.int32)
-    for axis in range(dimensions):
-        found[:, axis] = coordinates[:, dimensions - 1 - axis]
+    found[:, :dimensions] = coordinates[:, ::-1]
     return found
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int32], best: np.int32) -> np.int32:
+def _squared_distance(times: int, row: Int32s, total: Int32s, best: np.int32) -> np.int32:
     """The squared distance of ``times`` a row to ``total``; a part of it once that is ``best`` or more."""
     distance = np.int32(0)
     for first in range(0, len(row), BLOCK):
@@ -354,21 +291,14 @@ def _squared_distance(times: int, row: NDArray[np.int32], total: NDArray[np.int3
 
 
 def _dissolve(
-    decoys: DecoyTable,
-    partners: NDArray[np.int32],
-    revealed: Revealed,
-    own: NDArray[np.int64],
-    rows: Rows,
-    settings: Settings,
+    decoys: DecoyTable, partners: Int32s, revealed: "Revealed", own: Int64s, rows: Rows, settings: Settings
 ) -> None:
     """Estimate the leak of each set of a split's rows ``own``, and dissolve the sets with the largest.
 
     The leak of k rows is at most k - 1, so sets are ranked by the fraction of that; else small sets would be kept.
     """
-    first = own[
-        (partners[own, 0] != MISSING)
-        & (own < np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1))
-    ]
+    others = np.where(partners[own] == MISSING, len(partners), partners[own]).min(axis=1)
+    first = own[(partners[own, 0] != MISSING) & (own < others)]
     sets = np.concatenate([first[:, None], partners[first]], axis=1)
     valid = sets != MISSING
     leaks, sizes = _leaks(sets, valid, revealed, rows), valid.sum(axis=1)
@@ -382,7 +312,7 @@ def _dissolve(
     partners[members], decoys.closed.left_out[members] = MISSING, LeftOut.LEAK
 
 
-def _leaks(sets: NDArray[np.int64], valid: NDArray[np.bool_], revealed: Revealed, rows: Rows) -> NDArray[np.float32]:
+def _leaks(sets: Int64s, valid: Bools, revealed: "Revealed", rows: Rows) -> Float32s:
     """The estimated leak of each of some sets (sets, rows), padded: abs(sum of P(target | question, choices) - 1).
 
     In [0, set size - 1]: 0 if the questions say nothing about whose target is whose, as if all are the same.
@@ -394,5 +324,5 @@ def _leaks(sets: NDArray[np.int64], valid: NDArray[np.bool_], revealed: Revealed
     diagonal = np.where(valid, np.einsum("srr->sr", shares), 0)
     same = (~valid | (rows.questions[sets] == rows.questions[sets[:, :1]])).all(axis=1)
     estimated = np.maximum(np.abs(diagonal.sum(axis=1) - 1), _ESTIMATED)
-    leaks: NDArray[np.float32] = np.where(same, 0, estimated).astype(np.float32)
+    leaks: Float32s = np.where(same, 0, estimated).astype(np.float32)
     return leaks

@@ -13,9 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, REASONS, FilterTables, Reason, ambiguous, reason_against
+from hf_vqa_mc.decoys.candidates import (
+    ACCEPTED,
+    MISSING,
+    REASONS,
+    Bools,
+    FilterTables,
+    Float32s,
+    Int32s,
+    Int64s,
+    Reason,
+    ambiguous,
+    holds,
+    reason_against,
+)
 from hf_vqa_mc.decoys.indexed_triplets import Triplets
-from hf_vqa_mc.decoys.key_lists import holds
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _SAME_TEXT, _REPEATS_OTHER_SET = int(Reason.SAME_TEXT), int(Reason.REPEATS_OTHER_SET)
@@ -25,25 +37,34 @@ _NAMED, _VERDICT = int(Reason.NAMED), int(Reason.VERDICT)
 class ClosedSets(NamedTuple):
     """The closed answer sets of all triplets, (triplets,) each."""
 
-    first: NDArray[np.int64]  # the first row of each row's set, MISSING for rows in no set
+    first: Int64s  # the first row of each row's set, MISSING for rows in no set
     kind: NDArray[np.int8]  # index in ``SET_KINDS``
     size: NDArray[np.int8]  # rows of the set that was formed with each row, also if it is left out for its leak
-    leak: NDArray[np.float32]  # estimated leak of that set, 0 if it is exact for the question, NaN if not estimated
+    leak: Float32s  # estimated leak of that set, 0 if it is exact for the question, NaN if not estimated
     left_out: NDArray[np.int8]  # a `LeftOut`, why a row is in no set
 
 
 class DecoyTable(NamedTuple):
     """The decoys of one kind for all triplets."""
 
-    sizes: NDArray[np.int32]  # (triplets,): number of decoys wanted, at most K
-    picks: NDArray[np.int32]  # (triplets, views, K): text numbers, MISSING at the end
-    donors: NDArray[np.int32]  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
-    found: NDArray[np.int32]  # (triplets, views): number of picks
-    rejected: NDArray[np.int32]  # (triplets, views, reasons): number of rejected candidates
-    considered: NDArray[np.int32]  # (triplets,): number of candidates tested
-    fallback: NDArray[np.bool_]  # (triplets, views, K): whether a pick is a fallback
-    excluded: NDArray[np.int32]  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
+    sizes: Int32s  # (triplets,): number of decoys wanted, at most K
+    picks: Int32s  # (triplets, views, K): text numbers, MISSING at the end
+    donors: Int32s  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
+    found: Int32s  # (triplets, views): number of picks
+    rejected: Int32s  # (triplets, views, reasons): number of rejected candidates
+    considered: Int32s  # (triplets,): number of candidates tested
+    fallback: Bools  # (triplets, views, K): whether a pick is a fallback
+    excluded: Int32s  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
     closed: ClosedSets
+
+
+class KernelInputs(NamedTuple):
+    """The decoys of a kind, which are filled in place, what they are tested by, and the start of random draws."""
+
+    decoys: DecoyTable
+    triplets: Triplets
+    tables: FilterTables
+    seed_hash: np.uint64
 
 
 class LeftOut(IntEnum):
@@ -64,7 +85,7 @@ class LeftOut(IntEnum):
         return member
 
 
-def empty_table(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> DecoyTable:
+def empty_table(sizes: Int32s, excluded: list[Int32s]) -> DecoyTable:
     """A set for ``sizes`` decoys of each triplet, still without decoys; see `stacked` for ``excluded``."""
     n_triplets, size, views = len(sizes), int(sizes.max(initial=0)), len(excluded)
     return DecoyTable(
@@ -86,7 +107,7 @@ def empty_table(sizes: NDArray[np.int32], excluded: list[NDArray[np.int32]]) -> 
     )
 
 
-def as_published(picks: NDArray[np.int32], views: int) -> DecoyTable:
+def as_published(picks: Int32s, views: int) -> DecoyTable:
     """A set of published decoys, the same in all views; picks are (triplets, K)."""
     decoys = empty_table(np.full(len(picks), picks.shape[1], np.int32), [picks[:, :0]] * views)
     decoys.picks[:] = picks[:, None]
@@ -94,7 +115,7 @@ def as_published(picks: NDArray[np.int32], views: int) -> DecoyTable:
     return decoys
 
 
-def stacked(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+def stacked(excluded: list[Int32s]) -> Int32s:
     """Excluded keys of each view, (triplets, any width) each, as one array (triplets, views, width)."""
     width = max(part.shape[1] for part in excluded)
     joined = np.full((len(excluded[0]), len(excluded), width), MISSING, np.int32)
@@ -106,8 +127,8 @@ def stacked(excluded: list[NDArray[np.int32]]) -> NDArray[np.int32]:
 class Memory(NamedTuple):
     """Keys taken and tested while the candidates of one triplet after another are tested."""
 
-    taken: NDArray[np.int32]  # keys taken for the current triplet
-    verdicts: NDArray[np.int64]  # (keys,): triplet * _VERDICTS + reason of a key's last rejection
+    taken: Int32s  # keys taken for the current triplet
+    verdicts: Int64s  # (keys,): triplet * _VERDICTS + reason of a key's last rejection
 
 
 _VERDICTS = len(REASONS) + 1
@@ -123,10 +144,8 @@ def new_memory(decoys: DecoyTable, tables: FilterTables) -> Memory:
 @njit(cache=True)
 def clear(decoys: DecoyTable, triplet: int) -> None:
     """Empty the set of a triplet."""
-    decoys.picks[triplet] = MISSING
-    decoys.donors[triplet] = MISSING
-    decoys.found[triplet] = 0
-    decoys.rejected[triplet] = 0
+    decoys.picks[triplet] = decoys.donors[triplet] = MISSING
+    decoys.found[triplet] = decoys.rejected[triplet] = 0
     decoys.considered[triplet] = 0
 
 
@@ -153,13 +172,7 @@ def is_excluded(decoys: DecoyTable, triplet: int, view: int, key: int, tables: F
 
 @reading_inline
 def reason_for(
-    triplet: int,
-    key: int,
-    taken: NDArray[np.int32],
-    n_taken: int,
-    wup: bool,
-    triplets: Triplets,
-    tables: FilterTables,
+    triplet: int, key: int, taken: Int32s, n_taken: int, wup: bool, triplets: Triplets, tables: FilterTables
 ) -> int:
     """The reason why a candidate cannot be a triplet's decoy; or ACCEPTED. See `reason_against`."""
     if holds(triplets.rejected, triplet, key):
@@ -172,7 +185,7 @@ def reason_for(
 def try_targets(
     decoys: DecoyTable,
     triplet: int,
-    others: NDArray[np.int64],
+    others: Int64s,
     triplets: Triplets,
     memory: Memory,
     n_taken: int,
@@ -197,13 +210,7 @@ def try_targets(
 
 @reading_inline
 def _try_target(
-    decoys: DecoyTable,
-    triplet: int,
-    donor: int,
-    triplets: Triplets,
-    memory: Memory,
-    n_taken: int,
-    tables: FilterTables,
+    decoys: DecoyTable, triplet: int, donor: int, triplets: Triplets, memory: Memory, taken: int, tables: FilterTables
 ) -> int:
     """Test one candidate, the target of a donor.
 
@@ -215,12 +222,12 @@ def _try_target(
     if memory.verdicts[key] // _VERDICTS == triplet:
         reason = memory.verdicts[key] % _VERDICTS
     else:
-        reason = reason_for(triplet, key, memory.taken, n_taken, True, triplets, tables)
+        reason = reason_for(triplet, key, memory.taken, taken, True, triplets, tables)
         # a key that is taken now repeats a taken decoy the next time
         memory.verdicts[key] = triplet * _VERDICTS + (reason if reason != ACCEPTED else _SAME_TEXT)
         if reason == ACCEPTED:
-            memory.taken[n_taken] = key
-            n_taken += 1
+            memory.taken[taken] = key
+            taken += 1
     for view in range(decoys.found.shape[1]):
         found = decoys.found[triplet, view]
         if found == decoys.sizes[triplet]:
@@ -233,4 +240,4 @@ def _try_target(
             decoys.picks[triplet, view, found] = text
             decoys.donors[triplet, view, found] = donor
             decoys.found[triplet, view] = found + 1
-    return n_taken
+    return taken

@@ -4,40 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, FilterTables
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, is_excluded, reason_for
+from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, Int32s, Int64s, holds
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, is_excluded, reason_for
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
-from hf_vqa_mc.decoys.key_lists import holds
 from hf_vqa_mc.decoys.plausible_answers import DRAWS, PlausibleAnswers
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _TRIPLETS_PER_TASK = 4096
-
-
-@reading_inline
-def _add_fallback(
-    decoys: DecoyTable,
-    triplet: int,
-    view: int,
-    text: int,
-    triplets: Triplets,
-    taken: NDArray[np.int32],
-    wup: bool,
-    tables: FilterTables,
-) -> None:
-    """Add a text to a view as a fallback if it passes the filters; ``taken`` (K,) is overwritten."""
-    key = triplets.keys[text]
-    found = decoys.found[triplet, view]
-    for i in range(found):
-        taken[i] = triplets.keys[decoys.picks[triplet, view, i]]
-    if reason_for(triplet, key, taken, found, wup, triplets, tables) != ACCEPTED:
-        return
-    if is_excluded(decoys, triplet, view, key, tables):
-        return
-    decoys.picks[triplet, view, found] = text
-    decoys.fallback[triplet, view, found] = True
-    decoys.found[triplet, view] = found + 1
 
 
 def take_fallbacks(decoys: DecoyTable, indexed: IndexedTriplets, name: str) -> None:
@@ -46,97 +20,79 @@ def take_fallbacks(decoys: DecoyTable, indexed: IndexedTriplets, name: str) -> N
     Fallbacks are random ones of the triplet's published decoys, then of the targets most frequent in the training
     split; with ``preset="plausible"``, targets that fit the question. Sets of other names draw other ones.
     """
-    settings = indexed.settings
-    if indexed.plausible is not None:
-        seed_hash = purpose_hash(settings.seed, f"fitting fallback:{name}")
-        plausible = (indexed.plausible, seed_hash, settings.filter_fallback)
-        inputs = (decoys, indexed.triplets, indexed.candidates.tables, *plausible)
-        over_ranges(_take_fitting, indexed.size, _TRIPLETS_PER_TASK, *inputs)
+    settings, plausible = indexed.settings, indexed.plausible
+    seed_hash = purpose_hash(settings.seed, f"{'' if plausible is None else 'fitting '}fallback:{name}")
+    given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
+    if plausible is not None:
+        over_ranges(_take_fitting, indexed.size, _TRIPLETS_PER_TASK, given, plausible, settings.filter_fallback)
         return
     none = (np.empty(0, np.int32), np.zeros(indexed.size + 1, np.int64))
     published = indexed.lists.get("orig_decoys", none) if settings.fallback_orig else none
-    seed_hash = purpose_hash(settings.seed, f"fallback:{name}")
     texts = (*published, indexed.frequent, indexed.text_hashes)
-    arguments = (decoys, indexed.triplets, indexed.candidates.tables, *texts, seed_hash, settings.filter_fallback)
-    over_ranges(_take_fallbacks, indexed.size, _TRIPLETS_PER_TASK, *arguments)
+    over_ranges(_take_fallbacks, indexed.size, _TRIPLETS_PER_TASK, given, texts, settings.filter_fallback)
+
+
+@reading_inline
+def _add_fallback(given: KernelInputs, triplet: int, view: int, text: int, taken: Int32s, wup: bool) -> None:
+    """Add a text to a view as a fallback if it passes the filters; ``taken`` (K,) is overwritten."""
+    decoys, triplets = given.decoys, given.triplets
+    key, found = triplets.keys[text], decoys.found[triplet, view]
+    for i in range(found):
+        taken[i] = triplets.keys[decoys.picks[triplet, view, i]]
+    if reason_for(triplet, key, taken, found, wup, triplets, given.tables) != ACCEPTED:
+        return
+    if not is_excluded(decoys, triplet, view, key, given.tables):
+        decoys.picks[triplet, view, found] = text
+        decoys.fallback[triplet, view, found] = True
+        decoys.found[triplet, view] = found + 1
 
 
 @njit(cache=True, nogil=True)
 def _take_fallbacks(
-    first: int,
-    last: int,
-    decoys: DecoyTable,
-    triplets: Triplets,
-    tables: FilterTables,
-    published: NDArray[np.int32],
-    published_starts: NDArray[np.int64],
-    frequent: NDArray[np.int32],
-    text_hashes: NDArray[np.uint64],
-    seed_hash: np.uint64,
-    wup: bool,
+    first: int, last: int, given: KernelInputs, texts: tuple[Int32s, Int64s, Int32s, NDArray[np.uint64]], wup: bool
 ) -> None:
-    taken = np.empty(decoys.picks.shape[2], np.int32)
+    published, published_starts, frequent, text_hashes = texts
+    decoys, taken = given.decoys, np.empty(given.decoys.picks.shape[2], np.int32)
     for triplet in range(first, last):
-        size = decoys.sizes[triplet]
         own = published[published_starts[triplet] : published_starts[triplet + 1]]
         for view in range(decoys.found.shape[1]):
-            for texts in (own, frequent):
-                if decoys.found[triplet, view] == size:
+            for some in (own, frequent):
+                if decoys.found[triplet, view] == decoys.sizes[triplet]:
                     break
-                for i in shuffled(seed_hash, triplets.hashes[triplet], text_hashes[texts]):
-                    if decoys.found[triplet, view] == size:
+                for i in shuffled(given.seed_hash, given.triplets.hashes[triplet], text_hashes[some]):
+                    if decoys.found[triplet, view] == decoys.sizes[triplet]:
                         break
-                    _add_fallback(decoys, triplet, view, texts[i], triplets, taken, wup, tables)
+                    _add_fallback(given, triplet, view, some[i], taken, wup)
 
 
 @njit(cache=True, nogil=True)
-def _take_fitting(
-    first: int,
-    last: int,
-    decoys: DecoyTable,
-    triplets: Triplets,
-    tables: FilterTables,
-    plausible: PlausibleAnswers,
-    seed_hash: np.uint64,
-    wup: bool,
-) -> None:
+def _take_fitting(first: int, last: int, given: KernelInputs, plausible: PlausibleAnswers, wup: bool) -> None:
     """Add the opposite of yes and no, and targets of random rows whose questions begin with the same words."""
-    taken = np.empty(decoys.picks.shape[2], np.int32)
+    taken = np.empty(given.decoys.picks.shape[2], np.int32)
     for triplet in range(first, last):
-        for view in range(decoys.found.shape[1]):
-            _add_opposite(decoys, triplet, view, plausible.opposites, triplets)
-            _add_fitting(decoys, triplet, view, triplets, tables, plausible, seed_hash, taken, wup)
+        for view in range(given.decoys.found.shape[1]):
+            _add_opposite(given.decoys, triplet, view, plausible.opposites, given.triplets)
+            _add_fitting(given, triplet, view, plausible, taken, wup)
 
 
 @reading
 def _add_fitting(
-    decoys: DecoyTable,
-    triplet: int,
-    view: int,
-    triplets: Triplets,
-    tables: FilterTables,
-    plausible: PlausibleAnswers,
-    seed_hash: np.uint64,
-    taken: NDArray[np.int32],
-    wup: bool,
+    given: KernelInputs, triplet: int, view: int, plausible: PlausibleAnswers, taken: Int32s, wup: bool
 ) -> None:
     """Complete a view with targets of random rows, level by level; ``taken`` (K,) is overwritten."""
     number = 0
     for level in range(plausible.ranges.shape[1]):
         start, end = plausible.ranges[triplet, level, 0], plausible.ranges[triplet, level, 1]
         for _ in range(DRAWS if end > start else 0):
-            if decoys.found[triplet, view] == decoys.sizes[triplet]:
+            if given.decoys.found[triplet, view] == given.decoys.sizes[triplet]:
                 return
-            drawn = below(draw(seed_hash, triplets.hashes[triplet], number), end - start)
-            text = triplets.targets[plausible.rows[start + drawn]]
-            _add_fallback(decoys, triplet, view, text, triplets, taken, wup, tables)
+            drawn = below(draw(given.seed_hash, given.triplets.hashes[triplet], number), end - start)
+            _add_fallback(given, triplet, view, given.triplets.targets[plausible.rows[start + drawn]], taken, wup)
             number += 1
 
 
 @reading
-def _add_opposite(
-    decoys: DecoyTable, triplet: int, view: int, opposites: NDArray[np.int32], triplets: Triplets
-) -> None:
+def _add_opposite(decoys: DecoyTable, triplet: int, view: int, opposites: Int32s, triplets: Triplets) -> None:
     """Offer the opposite of a target "yes" or "no", if need be instead of the last decoy.
 
     Also if some annotators gave it, as yes/no questions without it make no sense; but not if verdicts reject it.

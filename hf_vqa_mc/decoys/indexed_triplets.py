@@ -1,7 +1,6 @@
 """The input of all methods: a dataset's triplets with every text numbered."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import methods
-from hf_vqa_mc.decoys.candidates import MISSING, Candidates, NumberedTexts, starts
-from hf_vqa_mc.decoys.key_lists import KeyLists
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Candidates, Int32s, Int64s, KeyLists, NumberedTexts, starts
 from hf_vqa_mc.decoys.plausible_answers import PlausibleAnswers, plausible_answers
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
@@ -30,104 +28,78 @@ N_FREQUENT = 10
 class Triplets(NamedTuple):
     """The triplets as arrays for kernels, (triplets,) each except `keys`."""
 
-    targets: NDArray[np.int32]  # text numbers
-    keys: NDArray[np.int32]  # (texts,): the key of each text
+    targets: Int32s  # text numbers
+    keys: Int32s  # (texts,): the key of each text
     hashes: NDArray[np.uint64]  # of the question ids
-    images: NDArray[np.int32]  # image numbers
-    questions: NDArray[np.int32]  # question numbers; equal ones of the same image are no donors for one another
+    images: Int32s  # image numbers
+    questions: Int32s  # question numbers; equal ones of the same image are no donors for one another
     named: KeyLists  # annotators' answers, which are no decoys; empty with ``preset="paper"``
     rejected: KeyLists  # texts that verdicts reject as decoys
 
 
-@dataclass(frozen=True, eq=False)
 class IndexedTriplets:
-    """A dataset with numbered texts."""
+    """A dataset with numbered texts, divided into pools.
 
-    table: pa.Table
-    settings: Settings
-    vectors: WordVectors | None
-    """word vectors for the similarity of questions"""
-    candidates: Candidates
-    triplets: Triplets
-    lists: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]
-    """text numbers of each list column, concatenated, and the start of each triplet's"""
-    pools: list[NDArray[np.int64]]
-    """triplets that are donors for one another: all, or those of each split"""
-    training: NDArray[np.bool_]
-    """(triplets,): whether in the training split; all if there is none"""
-    n_decoys: NDArray[np.int32] | None = None
-    """(triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each"""
-    search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None
-    """makes the index of similar questions; by default it is in this process"""
+    Args:
+        table: ``schema.TRIPLETS``.
+        settings: parameters of the method.
+        vectors: word vectors for the similarity of questions; required by some methods.
+        published: the choices of a benchmark are replaced; then, other than in the paper, answers to the same
+            question about the same image are excluded, and texts with other signs and operators are different.
+        largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
+            average: the search for similar questions takes time in proportion to the square of a pool's size.
+        n_decoys: (triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each.
+        rejected: texts that never become a triplet's decoys, list of string (triplets,).
+        search: makes the index of similar questions; by default in this process.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         table: pa.Table,
         settings: Settings,
         vectors: WordVectors | None = None,
         *,
         published: bool = False,
         largest_pool: int | None = None,
-        n_decoys: NDArray[np.int32] | None = None,
+        n_decoys: Int32s | None = None,
         rejected: pa.ListArray | None = None,
         search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
-    ) -> "IndexedTriplets":
-        """Number the texts of a triplet table and divide it into pools.
-
-        Args:
-            table: ``schema.TRIPLETS``.
-            settings: parameters of the method.
-            vectors: required by some methods.
-            published: the choices of a benchmark are replaced; then, other than in the paper, answers to the same
-                question about the same image are excluded, and texts with other signs and operators are different.
-            largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
-                average: the search for similar questions takes time in proportion to the square of a pool's size.
-            n_decoys: see the attribute.
-            search: see the attribute.
-            rejected: texts that never become a triplet's decoys, list of string (triplets,).
-        """
-        table = table.combine_chunks()
+    ) -> None:
+        self.table, self.settings, self.vectors = table.combine_chunks(), settings, vectors
+        self.n_decoys, self.search = n_decoys, search
         declared = [method.column for _, method in methods().values() if method.column]
         columns = [column for column in declared if column in table.column_names]
-        texts = [table["target"].combine_chunks(), *(pc.list_flatten(table[n].combine_chunks()) for n in columns)]
+        lists = {name: self.table[name].combine_chunks() for name in columns}
+        texts = [self.table["target"].combine_chunks(), *map(pc.list_flatten, lists.values())]
         numbered, parts = NumberedTexts.number(texts, signs=published)
-        candidates = Candidates.of(
-            numbered,
-            settings.wup_threshold,
-            settings.wup_boundary == "reject",
-            all_pairs=settings.preset == "plausible",
+        plausible, reject = settings.preset == "plausible", settings.wup_boundary == "reject"
+        self.candidates = Candidates.of(numbered, settings.wup_threshold, reject, all_pairs=plausible)
+        self.published_texts = pa.array(self.candidates.texts, pa.string())
+        none = pa.nulls(table.num_rows, pa.list_(pa.string()))
+        self.triplets = Triplets(
+            targets=parts[0],
+            keys=self.candidates.keys,
+            hashes=text_hashes(table["question_id"].to_pylist()),
+            images=self.table["image_id"].combine_chunks().dictionary_encode().indices.to_numpy(),
+            questions=_numbered(self.table["question"]) if published else np.arange(table.num_rows, dtype=np.int32),
+            named=KeyLists.of(self.table["answers"].combine_chunks() if plausible else none, self.candidates),
+            rejected=KeyLists.of(none if rejected is None else rejected, self.candidates),
         )
+        self.lists = {
+            name: (part, starts(pc.list_value_length(column).to_numpy()))
+            for (name, column), part in zip(lists.items(), parts[1:], strict=True)
+        }
+        """text numbers of each list column, concatenated, and the start of each triplet's"""
         splits = table["split"].to_numpy()
         training = splits == "train"
-        whole = settings.decoys_from == "dataset"
-        of_split = [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
-        pools = [np.arange(table.num_rows)] if whole else of_split
-        return cls(
-            table=table,
-            settings=settings,
-            vectors=vectors,
-            candidates=candidates,
-            triplets=Triplets(
-                targets=parts[0],
-                keys=candidates.keys,
-                hashes=text_hashes(table["question_id"].to_pylist()),
-                images=table["image_id"].combine_chunks().dictionary_encode().indices.to_numpy(),
-                questions=_numbered(table["question"]) if published else np.arange(table.num_rows, dtype=np.int32),
-                named=KeyLists.of(table["answers"].combine_chunks(), candidates)
-                if settings.preset == "plausible"
-                else KeyLists.empty(table.num_rows),
-                rejected=KeyLists.empty(table.num_rows) if rejected is None else KeyLists.of(rejected, candidates),
-            ),
-            lists={
-                name: (part, starts(pc.list_value_length(table[name]).to_numpy()))
-                for name, part in zip(columns, parts[1:], strict=True)
-            },
-            pools=pools if largest_pool is None else _divided(pools, table["image_id"], largest_pool),
-            training=training if training.any() else np.ones(len(training), np.bool_),
-            n_decoys=n_decoys,
-            search=search,
-        )
+        self.training: Bools = training if training.any() else np.ones(len(training), np.bool_)
+        """(triplets,): whether in the training split; all if there is none"""
+        self.pools: list[Int64s] = [np.arange(table.num_rows)]
+        """triplets that are donors for one another: all, or those of each split"""
+        if settings.decoys_from == "split":
+            self.pools = [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
+        if largest_pool is not None:
+            self.pools = _divided(self.pools, table["image_id"], largest_pool)
 
     @property
     def size(self) -> int:
@@ -135,7 +107,7 @@ class IndexedTriplets:
         return len(self.triplets.targets)
 
     @cached_property
-    def frequent(self) -> NDArray[np.int32]:
+    def frequent(self) -> Int32s:
         """The most frequent targets of the training split."""
         return self.candidates.most_frequent(self.triplets.targets[self.training])[:N_FREQUENT]
 
@@ -148,22 +120,11 @@ class IndexedTriplets:
         return plausible_answers(self.candidates, self.triplets.targets, questions, self.training)
 
     @cached_property
-    def comparable_questions(self) -> NDArray[np.int32]:
-        """(triplets,): equal numbers for equivalent questions."""
-        texts = comparable_texts(self.table["question"].combine_chunks())[0]
-        return np.array(texts.dictionary_encode().indices)
-
-    @cached_property
-    def published_texts(self) -> pa.StringArray:
-        """All texts by number, as published."""
-        return pa.array(self.candidates.texts, pa.string())
-
-    @cached_property
     def text_hashes(self) -> NDArray[np.uint64]:
         """The hash of every text."""
         return text_hashes(self.candidates.texts)
 
-    def padded(self, column: str) -> NDArray[np.int32]:
+    def padded(self, column: str) -> Int32s:
         """Text numbers of a list column, int32 (triplets, longest list), padded with MISSING."""
         numbers, list_starts = self.lists[column]
         lengths = np.diff(list_starts)
@@ -171,12 +132,12 @@ class IndexedTriplets:
         rows[np.arange(rows.shape[1]) < lengths[:, None]] = numbers
         return rows
 
-    def keys_of(self, texts: NDArray[np.int32]) -> NDArray[np.int32]:
+    def keys_of(self, texts: Int32s) -> Int32s:
         """The keys of text numbers; MISSING stays MISSING."""
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
 
 
-def _divided(pools: list[NDArray[np.int64]], image_ids: pa.ChunkedArray, largest: int) -> list[NDArray[np.int64]]:
+def _divided(pools: list[Int64s], image_ids: pa.ChunkedArray, largest: int) -> list[Int64s]:
     """Pools of more triplets than ``largest`` in random parts; all triplets of an image are in the same part."""
     images = image_ids.combine_chunks().dictionary_encode()
     hashes = text_hashes(images.dictionary.to_pylist())[images.indices.to_numpy()]
@@ -188,7 +149,7 @@ def _divided(pools: list[NDArray[np.int64]], image_ids: pa.ChunkedArray, largest
     ]
 
 
-def _numbered(questions: pa.ChunkedArray) -> NDArray[np.int32]:
+def _numbered(questions: pa.ChunkedArray) -> Int32s:
     """Equal numbers for equivalent questions; empty ones have a number each."""
     texts = comparable_texts(questions.combine_chunks())[0]
     positions = pa.array([f"\0{position}" for position in range(len(texts))], pa.large_string())

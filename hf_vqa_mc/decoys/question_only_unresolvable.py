@@ -1,27 +1,122 @@
-"""QoU decoys: targets of similar questions (Chao et al. 2018, Sect. 4.1).
+"""QoU decoys: targets of the N most similar questions, most similar first, until K pass the filters.
 
-From the question alone one cannot tell which of them is correct.
+Usually few are needed, so neighbours are searched in rounds: first the triplets with the same words, then the 12 most
+similar bags of words, then more for triplets that are still incomplete.
 """
 
-from hf_vqa_mc.decoys.kind import ChoiceKind, Method
+from collections.abc import Callable
 
-QUESTION_ONLY_UNRESOLVABLE = ChoiceKind(
-    name="qou",
-    label="QoU",
-    colour="#8a4fb0",
-    dark_colour="#c79be6",
-    definition="correct answers to similar questions about other images",
-    caption="answers to similar questions",
-    card="**QoU**, question only unresolvable: correct answers to *similar questions about other images*. To "
-    "reject\n  them, one has to look at the image.",
-    shortage="too few questions are similar, or their words have no vectors. A pool or other word vectors may help.",
-    methods=(
-        Method(
-            name="qou",
-            label="QoU",
-            take="hf_vqa_mc.decoys.question_only_candidates:take_qou_decoys",
-            column="qou_decoys",
-            needs_word_vectors=True,
-        ),
-    ),
-)
+import numpy as np
+
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import Bools, Int32s, Int64s
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, clear, new_memory, try_targets, wants_more
+from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
+from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
+from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions
+
+_ROUNDS = (12, 64, 512)
+"""Neighbouring groups searched per round; the last round searches N."""
+_GROUPS_PER_TASK = 64
+
+
+def take_qou_decoys(
+    decoys: DecoyTable, pool: Int64s, indexed: IndexedTriplets, progress: Callable[[int], None]
+) -> None:
+    """Fill the sets of a pool's triplets.
+
+    Equally similar questions come in the order of the dataset from a random start of each triplet. Otherwise all
+    repetitions of a question would get the same decoys, so that the question alone separates them from other answers.
+    """
+    if indexed.vectors is None:
+        raise ValueError("QoU decoys need word vectors")
+    n_similar = indexed.settings.n_similar
+    groups = group_questions(indexed.table["question"].take(pool).to_pylist(), indexed.vectors)
+    if not groups.size:
+        return
+    bags = groups.bags
+    members, short = pool[bags.members], np.zeros(len(decoys.found), np.bool_)
+    short[members] = True
+    no_neighbours = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
+    step = max(_GROUPS_PER_TASK, groups.size // 64)
+    seed_hash = purpose_hash(indexed.settings.seed, "qou ties")
+    given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
+    context = (given, (members, bags.member_starts, short), n_similar)
+    over_ranges(_take, groups.size, step, np.arange(groups.size, dtype=np.int32), no_neighbours, *context, False)
+    index = (indexed.search or SimilarQuestions)(groups)
+    rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
+    for k in rounds:
+        incomplete = np.unique(bags.of_question[np.flatnonzero(short[pool])])
+        incomplete = incomplete[incomplete != NO_BAG]
+        for queries, found in index.nearest(incomplete, k):
+            last = k == rounds[-1]
+            over_ranges(_take, len(queries), _GROUPS_PER_TASK, queries, found, *context, last)
+            progress(len(pool) - int(np.count_nonzero(short)))
+    progress(len(pool))
+
+
+@njit(cache=True, nogil=True)
+def _take(
+    first: int,
+    stop: int,
+    queries: Int32s,
+    found: Neighbours,
+    given: KernelInputs,
+    questions: tuple[Int64s, Int64s, Bools],
+    n_similar: int,
+    last: bool,
+) -> None:
+    """Offer the members of a query's own group and of its neighbours to the group's incomplete members."""
+    decoys, triplets, tables, random_start = given
+    members, member_starts, short = questions
+    k, memory = found.groups.shape[1], new_memory(decoys, tables)
+    for query in range(first, stop):
+        own = queries[query]
+        cosines = found.cosines[query]
+        usable = k
+        if not last:  # further groups may tie with the last one
+            while usable > 0 and cosines[usable - 1] == cosines[k - 1]:
+                usable -= 1
+        for triplet in members[member_starts[own] : member_starts[own + 1]]:
+            if not short[triplet]:
+                continue
+            clear(decoys, triplet)
+            alike = members[member_starts[own] : member_starts[own + 1]]
+            alike = _from_random_start(alike, n_similar, random_start, triplets.hashes[triplet])
+            n_taken = try_targets(decoys, triplet, alike, triplets, memory, 0, tables, n_similar)
+            start = 0
+            while start < usable and wants_more(decoys, triplet, n_similar):
+                end = start + 1
+                while end < usable and cosines[end] == cosines[start]:
+                    end += 1
+                alike = _members_in_order(found.groups[query, start:end], members, member_starts)
+                alike = _from_random_start(alike, n_similar, random_start, triplets.hashes[triplet])
+                n_taken = try_targets(decoys, triplet, alike, triplets, memory, n_taken, tables, n_similar)
+                start = end
+            short[triplet] = wants_more(decoys, triplet, n_similar)
+
+
+@njit(cache=True)
+def _from_random_start(alike: Int64s, n_similar: int, random_start: np.uint64, triplet_hash: np.uint64) -> Int64s:
+    """The first n_similar + 1 in circular order from a random start."""
+    first = below(draw(random_start, triplet_hash, len(alike)), len(alike))
+    some = min(len(alike), n_similar + 1)
+    return np.concatenate((alike[first : first + some], alike[: max(0, some - (len(alike) - first))]))
+
+
+@njit(cache=True)
+def _members_in_order(groups: Int32s, members: Int64s, member_starts: Int64s) -> Int64s:
+    """The members of equally similar groups in the order of the dataset."""
+    if len(groups) == 1:
+        return members[member_starts[groups[0]] : member_starts[groups[0] + 1]]
+    total = 0
+    for group in groups:
+        total += member_starts[group + 1] - member_starts[group]
+    together = np.empty(total, np.int64)
+    end = 0
+    for group in groups:
+        for i in range(member_starts[group], member_starts[group + 1]):
+            together[end] = members[i]
+            end += 1
+    return np.sort(together)

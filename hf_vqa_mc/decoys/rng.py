@@ -73,7 +73,7 @@ class SeededRng:
     """
 
     def __init__(self, seed: int, *names: str) -> None:
-        """names: of the purpose, such as an image's id and a question type; each gives a different stream."""
+        """Start the stream of a purpose, which names such as an image's id and a question type give."""
         key = "\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")
         self._state = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.answer_propensity import COORDINATES
-from hf_vqa_mc.decoys.answer_types import answer_types
-from hf_vqa_mc.decoys.plausible_answers import TYPED_WORDS, numbered_beginnings
+from hf_vqa_mc.decoys.candidates import Float32s, Int32s, Int64s, Ints
+from hf_vqa_mc.decoys.plausible_answers import TYPED_WORDS, answer_types, numbered_beginnings
+from hf_vqa_mc.decoys.set_rows import COORDINATES
 
 RARE = 2
 """Mean number of rows per distinct answer below which P(answer | question) cannot be learned."""
@@ -28,36 +27,24 @@ SCALE = 20.0
 """Distances per log odds. In sets with a few rows their leak is then nearly linear in the distances."""
 SAMPLED = 1_000
 """Rows from which standard deviations are estimated."""
-Floats = NDArray[np.float32]
 
 
 class _Family(NamedTuple):
     """Embeddings with rows of norm 1, and the standard deviations of what is computed from them."""
 
-    questions: Floats  # (distinct questions, dimensions)
-    answers: Floats  # (keys, dimensions)
+    questions: Float32s  # (distinct questions, dimensions)
+    answers: Float32s  # (keys, dimensions)
     gain: float = 1.0
     distance: float = 1.0
 
 
 class RowDistances:
-    """Distances of pairs of rows, as log odds of one's answer for the other's question; see `Revealed`.
-
-    Args:
-        questions: comparable texts, large_string (rows,).
-        keys: (rows,): number of each row's answer.
-        key_texts: comparable texts of the answers by number.
-        embed: one or more families of text embeddings, see `EmbeddingFamily.embed`.
-    """
+    """Distances of pairs of rows, as log odds of one's answer for the other's question, by families of embeddings."""
 
     is_calibrated = False
 
     def __init__(
-        self,
-        questions: pa.Array,
-        keys: NDArray[np.integer],
-        key_texts: list[str],
-        embed: Sequence[Callable[[list[str]], Floats]],
+        self, questions: pa.Array, keys: Ints, key_texts: list[str], embed: Sequence[Callable[[list[str]], Float32s]]
     ) -> None:
         encoded = questions.dictionary_encode()
         self._question, self._key = encoded.indices.to_numpy(), keys
@@ -65,28 +52,27 @@ class RowDistances:
         self._beginning = beginnings[WORDS]
         self._type = answer_types(key_texts, keys, beginnings[TYPED_WORDS])[keys]
         texts = encoded.dictionary.to_pylist()
-        self._families = [_Family(one(texts), one(key_texts)) for one in embed]
         sample = np.arange(0, len(keys), -(-len(keys) // SAMPLED))[None]
-        self._families = [
-            one._replace(gain=max(gain.std(), 1e-6), distance=max(distance.std(), 1e-6))
-            for one in self._families
-            for gain, distance in [self._compared(one, sample)]
-        ]
+        self._families: list[_Family] = []
+        for one in embed:
+            family = _Family(one(texts), one(key_texts))
+            gain, distance = (max(values.std(), 1e-6) for values in self._compared(family, sample))
+            self._families.append(family._replace(gain=gain, distance=distance))
 
-    def coordinates(self) -> Floats:
+    def coordinates(self) -> Float32s:
         """Principal components of the questions' embeddings, float32 (rows, at most COORDINATES)."""
         vectors = np.concatenate([one.questions for one in self._families], axis=1) / len(self._families) ** 0.5
         centred = vectors - vectors[self._question].mean(axis=0)
         axes = np.linalg.eigh(centred.T @ centred)[1][:, -COORDINATES:]
-        found: Floats = (centred @ axes)[self._question]
+        found: Float32s = (centred @ axes)[self._question]
         return found
 
-    def of_group(self, rows: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int64]]:
-        """See `Revealed`."""
+    def of_group(self, rows: Int64s, targets: Int32s) -> tuple[Float32s, Int64s]:
+        """See `Propensities.of_group`; every row's answer is one of its own."""
         return self.of_sets(rows[None], targets)[0], np.arange(len(rows))
 
-    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> Floats:
-        """See `Revealed`."""
+    def of_sets(self, sets: Int64s, targets: Int32s) -> Float32s:
+        """See `Propensities.of_sets`."""
         total = np.zeros((*sets.shape, sets.shape[1]), np.float32)
         for one in self._families:
             gain, distance = self._compared(one, sets)
@@ -96,7 +82,7 @@ class RowDistances:
         total /= -SCALE
         return total
 
-    def _compared(self, family: _Family, sets: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _compared(self, family: _Family, sets: Int64s) -> tuple[Float32s, Float32s]:
         """The gain of a cosine from each pair of rows of some sets, and the distance of their questions."""
         questions, answers = family.questions[self._question[sets]], family.answers[self._key[sets]]
         scores = questions @ answers.swapaxes(1, 2)

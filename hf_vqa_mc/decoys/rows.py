@@ -1,9 +1,8 @@
 """The decoys of each method, made once for all variants of a dataset, and the rows of configs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING, Reason, starts
-from hf_vqa_mc.decoys.closed_sets import SET_KINDS
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Reason, starts
 from hf_vqa_mc.decoys.decoy_table import ClosedSets, DecoyTable, LeftOut, as_published, empty_table, stacked
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rng import draw, purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -27,24 +26,16 @@ ALONE = ""
 """The view of a method that is the only one of its row, or is combined as in the paper."""
 
 
-@dataclass(frozen=True, eq=False)
-class KindDecoys:
+class KindDecoys(NamedTuple):
     """The decoys of one method as in one config."""
 
-    sizes: NDArray[np.int32]
-    """(triplets,): number of decoys wanted"""
-    picks: NDArray[np.int32]
-    """(triplets, K): text numbers, MISSING where none could be found"""
-    donors: NDArray[np.int32]
-    """(triplets, K): the triplet whose target each is, MISSING for fallbacks and published decoys"""
-    fallback: NDArray[np.bool_]
-    """(triplets, K): whether each is a fallback"""
-    rejected: dict[str, int]
-    """number of candidates rejected by each filter"""
-    missing_why: dict[str, int]
-    """number of slots without a decoy of the kind, by reason"""
-    closed: ClosedSets
-    """the closed answer sets, if its decoys form some"""
+    sizes: Int32s  # (triplets,): number of decoys wanted
+    picks: Int32s  # (triplets, K): text numbers, MISSING where none could be found
+    donors: Int32s  # (triplets, K): the triplet whose target each is, MISSING for fallbacks and published decoys
+    fallback: Bools  # (triplets, K): whether each is a fallback
+    rejected: dict[str, int]  # number of candidates rejected by each filter
+    missing_why: dict[str, int]  # number of slots without a decoy of the kind, by reason
+    closed: ClosedSets  # the closed answer sets, if its decoys form some
 
 
 MadeDecoys = dict[str, dict[str, KindDecoys]]
@@ -64,7 +55,7 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
     views = {one.name: [ALONE, *(view for view, sets in combined.items() if one.name in sets)] for one in used}
     tables: dict[str, DecoyTable] = {}
 
-    def others(name: str, view: str) -> NDArray[np.int32]:
+    def others(name: str, view: str) -> Int32s:
         """Keys held so far by the other methods of a view's row, int32 (triplets, decoys)."""
         held = [other for other in combined.get(view, ()) if other != name and other in tables]
         picks = [tables[other].picks[:, views[other].index(view)] for other in held]
@@ -74,49 +65,34 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
         name = method.name
         if method.column in indexed.lists:
             tables[name] = as_published(indexed.padded(method.column), len(views[name]))
-        else:
-            tables[name] = empty_table(_sizes(method, variants, indexed), [others(name, view) for view in views[name]])
-            _take(method, tables[name], indexed, progress)
+            continue
+        sizes = np.full(indexed.size, getattr(indexed.settings, method.size), np.int32)
+        if indexed.n_decoys is not None:
+            (variant,) = variants
+            share, rest = np.divmod(indexed.n_decoys, len(variant.sets))
+            sizes = (share + (rest >= len(variant.sets) - variant.sets.index(name))).astype(np.int32)
+        tables[name] = empty_table(sizes, [others(name, view) for view in views[name]])
+        _take(method, tables[name], indexed, progress)
     missing = {name: _why_missing(table) for name, table in tables.items()}
+    made: MadeDecoys = {view: {} for view in (ALONE, *combined)}
     for method in used:
         if method.fallback and method.column not in indexed.lists:
             excluded = stacked([others(method.name, view) for view in views[method.name]])
             take_fallbacks(tables[method.name]._replace(excluded=excluded), indexed, method.name)
-    made: MadeDecoys = {view: {} for view in (ALONE, *combined)}
     for name, table in tables.items():
         rejected = table.rejected.sum(axis=0, dtype=np.int64).tolist()
         for number, view in enumerate(views[name]):
-            made[view][name] = KindDecoys(
-                table.sizes,
-                table.picks[:, number],
-                table.donors[:, number],
-                table.fallback[:, number],
-                {
-                    why.name.lower(): count
-                    for why, count in zip(Reason, rejected[number], strict=True)
-                    if count or why.in_paper
-                },
-                missing[name][number],
-                table.closed,
-            )
+            picks, donors, fallback = table.picks[:, number], table.donors[:, number], table.fallback[:, number]
+            counts = zip(Reason, rejected[number], strict=True)
+            reasons = {why.name.lower(): count for why, count in counts if count or why.in_paper}
+            counted = reasons, missing[name][number]
+            made[view][name] = KindDecoys(table.sizes, picks, donors, fallback, *counted, table.closed)
     return made
-
-
-def _sizes(method: Method, variants: Sequence[Variant], indexed: IndexedTriplets) -> NDArray[np.int32]:
-    """Number of decoys of a set for each triplet, int32 (triplets,)."""
-    if indexed.n_decoys is None:
-        return np.full(indexed.size, getattr(indexed.settings, method.size), np.int32)
-    (variant,) = variants
-    share, rest = np.divmod(indexed.n_decoys, len(variant.sets))
-    return (share + (rest >= len(variant.sets) - variant.sets.index(method.name))).astype(np.int32)
 
 
 def _take(method: Method, decoys: DecoyTable, indexed: IndexedTriplets, progress: Progress) -> None:
     """Fill a set with decoys of its kind."""
-    if method.take is None:
-        raise ValueError(f"decoys of the set {method.name} cannot be generated, only read from files")
-    take = resolve_name(method.take) if isinstance(method.take, str) else method.take
-    before = 0
+    take, before = method.take if callable(method.take) else resolve_name(str(method.take)), 0
 
     def report(done: int) -> None:
         progress(f"{method.name} decoys", before + done, indexed.size)
@@ -146,23 +122,20 @@ class RowChoices:
     """The choices of all rows of a config before they are shuffled: the target, then the decoys of each method."""
 
     def __init__(self, variant: Variant, made: MadeDecoys, indexed: IndexedTriplets) -> None:
-        """Concatenate the decoys of a variant's methods."""
         self.variant = variant
         self.decoys = {name: made.get(variant.name, made[ALONE])[name] for name in variant.sets}
         self.alone = [made[ALONE][name].picks for name in variant.sets]
         """text numbers of the methods where they are not combined"""
-        found = self.decoys.values()
-        targets = indexed.triplets.targets[:, None]
-        self.texts: NDArray[np.int32] = np.concatenate([targets, *(one.picks for one in found)], axis=1)
-        """(rows, choices): text numbers, MISSING where a decoy is missing"""
-        self.fallback = np.concatenate([np.zeros(targets.shape, np.bool_), *(one.fallback for one in found)], axis=1)
-        """(rows, choices)"""
+        found, targets = self.decoys.values(), indexed.triplets.targets[:, None]
         none = np.full(targets.shape, MISSING, np.int32)
-        self.donors: NDArray[np.int32] = np.concatenate([none, *(one.donors for one in found)], axis=1)
+        self.texts: Int32s = np.concatenate([targets, *(one.picks for one in found)], axis=1)
+        """(rows, choices): text numbers, MISSING where a decoy is missing"""
+        self.fallback = np.concatenate([none != MISSING, *(one.fallback for one in found)], axis=1)
+        """(rows, choices)"""
+        self.donors: Int32s = np.concatenate([none, *(one.donors for one in found)], axis=1)
         """(rows, choices): the triplet whose target a decoy is, MISSING where there is none"""
         kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
-        widths = [one.picks.shape[1] for one in found]
-        self.kinds = np.repeat([kind_number(TARGET.name), *kinds], [1, *widths])
+        self.kinds = np.repeat([kind_number(TARGET.name), *kinds], [1, *(one.picks.shape[1] for one in found)])
         """(choices,)"""
         self.keys = indexed.keys_of(self.texts)
         """(rows, choices): text keys"""
@@ -172,7 +145,7 @@ class RowChoices:
             raise InputError(_no_sets(self.sets))
 
     @property
-    def included(self) -> NDArray[np.bool_]:
+    def included(self) -> Bools:
         """(rows,): whether each row is in the config; rows in no closed set are left out."""
         return self.sets.first != MISSING if self.sets else np.ones(len(self.texts), np.bool_)
 
@@ -188,7 +161,7 @@ def _no_sets(sets: ClosedSets) -> str:
     )
 
 
-def choice_orders(choices: RowChoices, indexed: IndexedTriplets, target_first: bool = False) -> NDArray[np.int64]:
+def choice_orders(choices: RowChoices, indexed: IndexedTriplets, target_first: bool = False) -> Int64s:
     """The order in which choices are presented, (rows, choices), missing decoys last; seeded by the variant, too.
 
     ``target_first`` is for layouts that store the target separately; the decoys are shuffled all the same.
@@ -204,14 +177,10 @@ def choice_orders(choices: RowChoices, indexed: IndexedTriplets, target_first: b
     return orders
 
 
-def arrange(
-    choices: RowChoices, orders: NDArray[np.int64], rows: NDArray[np.int64], indexed: IndexedTriplets
-) -> dict[str, pa.Array]:
-    """Some rows with their choices in the orders of `choice_orders`.
+def arrange(choices: RowChoices, orders: Int64s, rows: Int64s, indexed: IndexedTriplets) -> dict[str, pa.Array]:
+    """The columns about the choices of some rows, in the orders of `choice_orders`.
 
-    Returns:
-        The columns choices, label, choice_kinds, choice_fallback, set_id, set_kind, set_leak and ``donors``: the
-        triplet whose target each choice is, MISSING for the target, fallbacks and published decoys.
+    Also ``donors``: the triplet whose target each choice is, MISSING for the target, fallbacks and published decoys.
     """
     order = orders[rows]
     valid = np.take_along_axis(choices.texts[rows], order, axis=1) != MISSING
@@ -260,9 +229,7 @@ def split_tables(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, pa.
 
 
 @njit(cache=True)
-def _shuffled_positions(
-    texts: NDArray[np.int32], names: NDArray[np.int32], hashes: NDArray[np.uint64], start: np.uint64
-) -> NDArray[np.int64]:
+def _shuffled_positions(texts: Int32s, names: Int32s, hashes: NDArray[np.uint64], start: np.uint64) -> Int64s:
     """A random order of each row's choices, missing decoys last, from the row's hash and the choices' names."""
     order = np.empty(texts.shape, np.int64)
     keys = np.empty(texts.shape[1], np.uint64)

@@ -1,59 +1,68 @@
-"""Rows that may share a closed answer set: what decides whether two may, and the decoys of the sets' rows."""
+"""Rows that may share a closed answer set, the decoys of the sets' rows, and exchanges of rows between sets."""
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.candidates import MISSING, FilterTables, ambiguous
-from hf_vqa_mc.decoys.closed_sets import SET_KINDS
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import (
+    MISSING,
+    FilterTables,
+    Float64s,
+    Int16s,
+    Int32s,
+    Int64s,
+    Ints,
+    KeyLists,
+    ambiguous,
+    holds,
+)
 from hf_vqa_mc.decoys.decoy_table import DecoyTable
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
-from hf_vqa_mc.decoys.key_lists import KeyLists, holds
+from hf_vqa_mc.decoys.kind import SET_KINDS
+from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.wu_palmer import reading
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.decoys.propensity_model import Propensities
+    from hf_vqa_mc.decoys.row_distances import RowDistances
 
 SCALE = 1_000
 """Coordinates are rounded to 1/SCALE: sums of integers do not depend on their order, so they are fast and exact."""
+COORDINATES = 48
+"""Maximum number of coordinates: principal components of what the questions reveal."""
+PASSES = 3
+"""Maximum number of times that each row may be exchanged."""
+LEAST = 1e-6
+"""Minimum decrease of the leak of an exchange."""
+NEAR = 1.0
+"""Maximum squared distance of a row to those that it joins.
+
+Errors of different signs cancel out in the leak of a set, so that sets of two unlike pairs of questions would seem to
+reveal nothing.
+"""
 
 
 class Rows(NamedTuple):
     """What decides which rows may share a set, for kernels; (rows,) each unless stated."""
 
-    targets: NDArray[np.int32]  # keys
-    images: NDArray[np.int32]
-    questions: NDArray[np.int32]  # equal for questions that are the same letter by letter
-    comparable: NDArray[np.int32]  # equal for equivalent questions
-    coordinates: NDArray[np.int16]  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
+    targets: Int32s  # keys
+    images: Int32s
+    questions: Int32s  # equal for questions that are the same letter by letter
+    comparable: Int32s  # equal for equivalent questions
+    coordinates: Int16s  # (rows, dimensions) * SCALE, none if any two rows of a group are equally similar
     answers: KeyLists  # of annotators
     rejected: KeyLists  # by verdicts
 
 
-class Revealed(Protocol):
-    """What questions tell about answers; ``targets`` are the keys of all rows' answers."""
-
-    is_calibrated: bool
-    """whether the log odds are estimates of P(answer | question), or only rank sets"""
-
-    def coordinates(self) -> NDArray[np.float32]:
-        """Coordinates in which rows with similar questions are near, float32 (rows, dimensions)."""
-
-    def of_group(
-        self, rows: NDArray[np.int64], targets: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Log odds of some answers for each row's question, (rows, answers); the index of each row's own, (rows,)."""
-
-    def of_sets(self, sets: NDArray[np.int64], targets: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Log odds of each set's answers for each of its rows' questions, (sets, rows, rows)."""
-
-
 def rows_of(indexed: IndexedTriplets) -> Rows:
     """The rows of a dataset, without coordinates."""
-    triplets = indexed.triplets
+    triplets, questions = indexed.triplets, indexed.table["question"].combine_chunks()
     return Rows(
         targets=triplets.keys[triplets.targets],
         images=triplets.images,
-        questions=np.array(indexed.table["question"].combine_chunks().dictionary_encode().indices),
-        comparable=indexed.comparable_questions,
+        questions=np.array(questions.dictionary_encode().indices),
+        comparable=np.array(comparable_texts(questions)[0].dictionary_encode().indices),
         coordinates=np.empty((indexed.size, 0), np.int16),
         answers=KeyLists.of(indexed.table["answers"].combine_chunks(), indexed.candidates),
         rejected=triplets.rejected,
@@ -72,29 +81,169 @@ def may_share(row: int, other: int, rows: Rows, tables: FilterTables) -> bool:
     return not ambiguous(candidate, target, tables)
 
 
-def fill(
-    decoys: DecoyTable,
-    pool: NDArray[np.int64],
-    partners: NDArray[np.int32],
-    first: NDArray[np.int64],
-    kind: NDArray[np.int8] | int,
-    targets: NDArray[np.int32],
-) -> None:
+def fill(decoys: DecoyTable, pool: Int64s, partners: Int32s, first: Int64s, kind: Ints | int, targets: Int32s) -> None:
     """Give each row of a pool the targets of its partners as decoys, and name its closed set.
 
-    The leak of kinds of sets that are exact for the question is 0.
-
-    Args:
-        decoys: filled in place.
-        pool: (pool,): rows.
-        partners: (pool, decoys): rows of the same set with all its other targets, MISSING at the end.
-        first: (pool,): the first row of each row's set, MISSING for rows in no set.
-        kind: (pool,): index of the set's kind in ``SET_KINDS``.
-        targets: (triplets,): text numbers.
+    ``partners`` (pool, decoys) are rows of the same set with all its other targets, MISSING at the end; ``first`` is
+    the first row of each row's set, MISSING for rows in no set; ``kind`` is an index in ``SET_KINDS``.
     """
     found = (partners != MISSING).sum(axis=1)
     decoys.picks[pool, 0] = np.where(partners == MISSING, MISSING, targets[partners])
     decoys.donors[pool, 0], decoys.found[pool, 0], decoys.considered[pool] = partners, found, found
     decoys.closed.first[pool], decoys.closed.kind[pool] = first, kind
-    exact = np.array(["question" in one.exact for one in SET_KINDS.values()])
+    exact = np.array(["question" in one.exact for one in SET_KINDS.values()])  # their leak is 0
     decoys.closed.leak[pool[exact[kind] & (first != MISSING)]] = 0
+
+
+class _Sets(NamedTuple):
+    """The sets of a group of rows, which are numbered from 0; changed in place."""
+
+    rows: Int64s  # (sets, size), padded
+    sizes: Int64s
+    leaks: Float64s
+    set_of: Int64s  # (rows,): the set of each row, MISSING for rows in no set
+    position: Int64s  # (rows,): position in its set
+    numbers: Int64s  # (rows,): index in `Rows`
+    shares: Float64s  # (rows, targets): P(target | question), up to a factor of each row
+    target: Int64s  # (rows,): column of each row's own target
+
+
+def swap_rows(
+    groups: tuple[Int64s, Int64s],
+    partners: Int32s,
+    revealed: "Propensities | RowDistances",
+    rows: Rows,
+    tables: FilterTables,
+) -> None:
+    """Exchange rows of sets with rows of other sets of their group, or rows in no set, while the leaks become smaller.
+
+    Each row in turn makes the exchange that decreases the estimated leak of both sets together the most (a 2-opt local
+    search); rows join only near ones. Sets that ask a single question, and those that lie in several groups, are kept.
+    Groups are rows sorted by group, and the start of each group; ``partners`` (all rows, set size - 1) are changed.
+    """
+    members, group_starts = groups
+
+    def exchange(first: int, stop: int) -> None:
+        for group in range(first, stop):
+            live = np.sort(members[group_starts[group] : group_starts[group + 1]])
+            sets = _sets_within(live, partners, rows)
+            if not len(sets):
+                continue
+            live = np.union1d(sets[sets != MISSING], live[partners[live, 0] == MISSING])
+            numbered = np.where(sets == MISSING, MISSING, np.searchsorted(live, sets))
+            odds, target = revealed.of_group(live, rows.targets)
+            shares = np.exp(odds - odds.max(axis=1, keepdims=True), dtype=np.float64)
+            size, count = (numbered != MISSING).sum(axis=1), len(live)
+            none, position = np.full(count, MISSING, np.int64), np.zeros(count, np.int64)
+            _exchange(_Sets(numbered, size, np.zeros(len(sets)), none, position, live, shares, target), rows, tables)
+            partners[live] = MISSING
+            for one in numbered:
+                found = live[one[one != MISSING]]
+                for row in found:
+                    partners[row, : len(found) - 1] = found[found != row]
+
+    over_ranges(exchange, len(group_starts) - 1, 1)
+
+
+def _sets_within(live: Int64s, partners: Int32s, rows: Rows) -> Int64s:
+    """The sets of several questions whose rows are all among ``live``, ascending rows (sets, size), padded."""
+    own = np.concatenate([live[:, None], partners[live]], axis=1)
+    valid = own != MISSING
+    inside = (np.isin(own, live) | ~valid).all(axis=1)
+    several = ((rows.questions[own] != rows.questions[live][:, None]) & valid).any(axis=1)
+    first = live == np.where(valid, own, len(partners)).min(axis=1)
+    found: Int64s = own[inside & several & first]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _exchange(sets: _Sets, rows: Rows, tables: FilterTables) -> None:
+    """Exchange rows until no exchange decreases the leak, at most PASSES times each."""
+    for one in range(len(sets.rows)):
+        own = sets.rows[one, : sets.sizes[one]]
+        sets.leaks[one] = _leak(own, sets.shares, sets.target)
+        for at in range(len(own)):
+            sets.set_of[own[at]], sets.position[own[at]] = one, at
+    for _ in range(PASSES):
+        n_exchanged = 0
+        for row in range(len(sets.set_of)):
+            own = sets.set_of[row]
+            if own == MISSING or sets.leaks[own] < LEAST:
+                continue
+            other = _best_exchange(row, sets, rows, tables)
+            if other == MISSING:
+                continue
+            n_exchanged += 1
+            to = sets.set_of[other]
+            for one, at, new in ((own, sets.position[row], other), (to, sets.position[other], row)):
+                if one != MISSING:
+                    sets.rows[one, at] = new
+                    sets.leaks[one] = _leak(sets.rows[one, : sets.sizes[one]], sets.shares, sets.target)
+            sets.set_of[other], sets.set_of[row] = own, to
+            sets.position[other], sets.position[row] = sets.position[row], sets.position[other]
+        if n_exchanged == 0:
+            return
+
+
+@njit(cache=True, nogil=True)
+def _best_exchange(row: int, sets: _Sets, rows: Rows, tables: FilterTables) -> int:
+    """The row whose exchange with a row in a set decreases the leaks the most; MISSING if none does."""
+    own, at = sets.set_of[row], sets.position[row]
+    mine, best, most = sets.rows[own, : sets.sizes[own]], MISSING, LEAST
+    for other in range(len(sets.set_of)):
+        to, to_at = sets.set_of[other], sets.position[other]
+        if to == own:
+            continue
+        decrease = _decrease(mine, sets.leaks[own], at, other, sets.shares, sets.target)
+        theirs = mine[:0]
+        if to != MISSING:
+            if decrease + sets.leaks[to] <= most:
+                continue
+            theirs = sets.rows[to, : sets.sizes[to]]
+            decrease += _decrease(theirs, sets.leaks[to], to_at, row, sets.shares, sets.target)
+        if decrease <= most or not _may_join(mine, at, other, sets.numbers, rows, tables):
+            continue
+        if _may_join(theirs, to_at, row, sets.numbers, rows, tables):
+            best, most = other, decrease
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _leak(one: Int64s, shares: Float64s, target: Int64s) -> float:
+    """The estimated leak of a set: abs(sum of P(target | question, choices) - 1)."""
+    total = 0.0
+    for row in one:
+        all_choices = 0.0
+        for other in one:
+            all_choices += shares[row, target[other]]
+        total += shares[row, target[row]] / all_choices if all_choices > 0.0 else 1.0 / len(one)
+    return abs(total - 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _decrease(one: Int64s, leak: float, position: int, row: int, shares: Float64s, target: Int64s) -> float:
+    """How much a set's leak decreases if a row replaces the one at ``position``; -inf if another has its target."""
+    for at in range(len(one)):
+        if at != position and target[one[at]] == target[row]:
+            return -np.inf
+    replaced = one[position]
+    one[position] = row
+    decrease = leak - _leak(one, shares, target)
+    one[position] = replaced
+    return decrease
+
+
+@njit(cache=True, nogil=True)
+def _may_join(one: Int64s, position: int, row: int, numbers: Int64s, rows: Rows, tables: FilterTables) -> bool:
+    """Whether a row is near to all rows of a set but the one at ``position``, and may share it with them."""
+    for at in range(len(one)):
+        if at == position:
+            continue
+        if not may_share(numbers[one[at]], numbers[row], rows, tables):
+            return False
+        distance = 0
+        for axis in range(rows.coordinates.shape[1]):
+            distance += (int(rows.coordinates[numbers[one[at]], axis]) - rows.coordinates[numbers[row], axis]) ** 2
+        if distance > NEAR * SCALE**2:
+            return False
+    return True

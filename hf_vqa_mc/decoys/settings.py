@@ -4,9 +4,6 @@ from typing import Any, Literal
 
 from hf_vqa_mc.options import ADVANCED, FRACTION, Check, check_options, option, settings
 
-WupBoundary = Literal["reject", "accept"]
-Pool = Literal["dataset", "split"]
-Combine = Literal["distinct", "paper"]
 Preset = Literal["paper", "plausible"]
 
 _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_000)
@@ -74,16 +71,16 @@ class Settings(SetSettings):
         check=FRACTION,
         panel=ADVANCED,
     )
-    wup_boundary: WupBoundary = option(
+    wup_boundary: Literal["reject", "accept"] = option(
         "A similarity of exactly the threshold: reject, as in the paper's text, or accept, as in the authors' "
         "released decoys (two and three, white and black, which --preset plausible always accepts).",
         default="reject",
         panel=ADVANCED,
     )
-    decoys_from: Pool = option(
+    decoys_from: Literal["dataset", "split"] = option(
         "Where decoys come from: dataset (all of it) or split (the question's own).", default="dataset", panel=ADVANCED
     )
-    combine: Combine = option(
+    combine: Literal["distinct", "paper"] = option(
         "A text in two sets of a row: distinct (replaced by the later set's next candidate) or paper (kept).",
         default="distinct",
         panel=ADVANCED,

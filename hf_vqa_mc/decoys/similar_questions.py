@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, QuestionGroups, put_direction
+from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int16s, Int32s, Int64s
+from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, BagVectors, QuestionGroups, directions, put_direction
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
 _BATCHES = 4
@@ -35,28 +36,29 @@ _WIDEST_MARGIN = 300.0
 class Neighbours(NamedTuple):
     """The k groups most similar to each query, most similar first; ties in the order of the groups."""
 
-    groups: NDArray[np.int32]  # (queries, k)
-    cosines: NDArray[np.float64]  # (queries, k), in [-1, 1]
+    groups: Int32s  # (queries, k)
+    cosines: Float64s  # (queries, k), in [-1, 1]
 
 
-class _Bags(NamedTuple):
-    """What the groups' directions are computed from."""
+class _Batch(NamedTuple):
+    """LANES queries that are answered together."""
 
-    words: NDArray[np.int32]  # see `WordBags`
-    word_starts: NDArray[np.int64]
-    vectors: NDArray[np.float32]  # (words, dim)
-    first: NDArray[np.int32]  # (groups,): the first question of each
+    queries: Int32s  # (lanes,)
+    directions: Float64s  # (lanes, dim)
+    first: Int32s  # (lanes, k): heaps of the first questions of the best groups so far
+    cosines: Float64s  # (lanes, k)
+    thresholds: Int16s  # (lanes,): cosines that a group needs, in units of 1 / 32767
 
 
 class _Trie(NamedTuple):
     """A `BagTrie` with the norm and rounding error of each bag."""
 
-    shared: NDArray[np.int32]
-    words: NDArray[np.int32]
-    word_starts: NDArray[np.int64]
+    shared: Int32s
+    words: Int32s
+    word_starts: Int64s
     depth: int
-    lengths: NDArray[np.int16]  # (groups,): norm of the sum of vectors, rounded down
-    margins: NDArray[np.int16]  # (groups,): the largest rounding error of half a score, negative
+    lengths: Int16s  # (groups,): norm of the sum of vectors, rounded down
+    margins: Int16s  # (groups,): the largest rounding error of half a score, negative
 
 
 class SimilarQuestions:
@@ -69,19 +71,14 @@ class SimilarQuestions:
         largest = float(groups.lengths[usual].max(initial=0.0))
         self._scale = _FULL_SCALE / largest if largest else 0.0
         self._groups = groups
-        self._bags = _Bags(groups.bags.words, groups.bags.word_starts, groups.vectors, groups.first)
         self._libraries = ThreadpoolController()
         self._trie = _make_trie(groups, usual, self._scale)
 
-    def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
+    def nearest(self, queries: Int32s, k: int) -> Iterator[tuple[Int32s, Neighbours]]:
         """The k groups with the largest cosine to each query, except itself.
 
-        Args:
-            queries: group numbers, ascending.
-            k: from 1 to the number of other groups.
-
-        Yields:
-            Some of the queries and their neighbours.
+        ``queries`` are ascending; k is from 1 to the number of other groups. Yields some of the queries and their
+        neighbours.
         """
         groups = self._groups
         for start in range(0, len(queries), LANES * _BATCHES):
@@ -94,29 +91,22 @@ class SimilarQuestions:
                 over_ranges(self._answer, len(padded) // LANES, 1, padded, first, cosines)
             yield chunk, Neighbours(groups.bags.of_question[first[: len(chunk)]], cosines[: len(chunk)])
 
-    def _answer(
-        self,
-        first_batch: int,
-        last_batch: int,
-        queries: NDArray[np.int32],
-        first: NDArray[np.int32],
-        cosines: NDArray[np.float64],
-    ) -> None:
+    def _answer(self, first_batch: int, last_batch: int, queries: Int32s, first: Int32s, cosines: Float64s) -> None:
         """Answer some batches of LANES queries."""
-        groups, lanes = self._groups, slice(first_batch * LANES, last_batch * LANES)
-        directions = groups.directions(queries[lanes])
-        word_scores = groups.vectors @ (directions * self._scale).T.astype(np.float32)
-        _search(queries[lanes], directions, word_scores, self._trie, self._bags, first[lanes], cosines[lanes])
+        bags, lanes = self._groups.arrays, slice(first_batch * LANES, last_batch * LANES)
+        own = directions(queries[lanes], bags)
+        word_scores = bags.vectors @ (own * self._scale).T.astype(np.float32)
+        _search(queries[lanes], own, word_scores, self._trie, bags, first[lanes], cosines[lanes])
 
 
-def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -> _Trie:
+def _make_trie(groups: QuestionGroups, usual: Bools, scale: float) -> _Trie:
     bags = groups.bags
     sizes = np.diff(bags.word_starts)
     # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
     # cancel out), and a few units for the rounding of norms and thresholds
-    word_lengths = np.linalg.norm(groups.vectors.astype(np.float64), axis=1)
+    word_lengths = np.linalg.norm(groups.arrays.vectors.astype(np.float64), axis=1)
     of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
-    errors = sizes / 2 + of_bag * scale * (groups.vectors.shape[1] + 2) * 2.0**-24 + 4
+    errors = sizes / 2 + of_bag * scale * (groups.arrays.vectors.shape[1] + 2) * 2.0**-24 + 4
     usual = usual & (errors <= _WIDEST_MARGIN)
     margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
     lengths = np.floor(np.where(usual, groups.lengths, 0.0) * scale)
@@ -124,7 +114,7 @@ def _make_trie(groups: QuestionGroups, usual: NDArray[np.bool_], scale: float) -
 
 
 @reading_inline
-def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def _cosine(a: Float64s, b: Float64s) -> float:
     """Dot product of two unit vectors in a fixed order of additions: four independent sums."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = len(a) - len(a) % 4
@@ -139,7 +129,7 @@ def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 
 @reading_inline
-def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cosine: float, question: int) -> None:
+def _sift(cosines: Float64s, first: Int32s, size: int, cosine: float, question: int) -> None:
     """Replace a heap's root, its worst group: the one with the smallest cosine; if tied, the last question's."""
     hole = 0
     while True:
@@ -158,69 +148,39 @@ def _sift(cosines: NDArray[np.float64], first: NDArray[np.int32], size: int, cos
     cosines[hole], first[hole] = cosine, question
 
 
-@njit(cache=True)
-def _best_first(cosines: NDArray[np.float64], first: NDArray[np.int32]) -> None:
-    """Sort a heap, best first."""
-    for size in range(len(cosines) - 1, 0, -1):
-        cosine, question = cosines[size], first[size]
-        cosines[size], first[size] = cosines[0], first[0]
-        _sift(cosines, first, size, cosine, question)
-
-
 @reading
-def _consider(
-    group: int,
-    flags: NDArray[np.uint8],
-    queries: NDArray[np.int32],
-    directions: NDArray[np.float64],
-    bags: _Bags,
-    direction: NDArray[np.float64],
-    first: NDArray[np.int32],
-    cosines: NDArray[np.float64],
-    thresholds: NDArray[np.int16],
-) -> None:
+def _consider(group: int, flags: NDArray[np.uint8], batch: _Batch, bags: BagVectors, direction: Float64s) -> None:
     """Score a group in float64 for the queries of the flagged lanes; each keeps it if it is among its k best.
 
-    ``directions`` are those of the queries; ``direction`` (dim,) is overwritten.
+    ``direction`` (dim,) is overwritten.
     """
     question = bags.first[group]
-    put_direction(direction, group, bags.words, bags.word_starts, bags.vectors)
+    put_direction(direction, group, bags)
     flags_by_eight = flags.view(np.uint64)
     for eight in range(len(flags_by_eight)):
         if not flags_by_eight[eight]:
             continue
         for lane in range(8 * eight, 8 * eight + 8):
-            if not flags[lane] or group == queries[lane]:
+            if not flags[lane] or group == batch.queries[lane]:
                 continue
-            heap = cosines[lane]
-            cosine = _cosine(directions[lane], direction)
-            if cosine > heap[0] or (cosine == heap[0] and question < first[lane, 0]):
-                _sift(heap, first[lane], len(heap), cosine, question)
-                thresholds[lane] = np.int16(np.floor(max(min(heap[0], 1.0), -1.0) * 32767.0))
+            heap, first = batch.cosines[lane], batch.first[lane]
+            cosine = _cosine(batch.directions[lane], direction)
+            if cosine > heap[0] or (cosine == heap[0] and question < first[0]):
+                _sift(heap, first, len(heap), cosine, question)
+                batch.thresholds[lane] = np.int16(np.floor(max(min(heap[0], 1.0), -1.0) * 32767.0))
 
 
 @njit(cache=True)
 def _scan(
-    start: int,
-    end: int,
-    trie: _Trie,
-    word_scores: NDArray[np.int16],
-    sums: NDArray[np.int16],
-    thresholds: NDArray[np.int16],
-    queries: NDArray[np.int32],
-    directions: NDArray[np.float64],
-    bags: _Bags,
-    first: NDArray[np.int32],
-    cosines: NDArray[np.float64],
+    start: int, end: int, trie: _Trie, word_scores: Int16s, sums: Int16s, batch: _Batch, bags: BagVectors
 ) -> None:
     """Visit the groups from ``start`` to ``end``.
 
     So that the loops over lanes become vector instructions, indices are unsigned, and only the upper half of a product
     of two 16-bit integers is kept: half the sum that a group needs to reach a threshold.
     """
-    lanes = uintp(LANES)
-    flags = np.zeros(LANES, np.uint8)
-    direction = np.empty(directions.shape[1], np.float64)
+    lanes, thresholds = uintp(LANES), batch.thresholds
+    flags, direction = np.zeros(LANES, np.uint8), np.empty(batch.directions.shape[1], np.float64)
     for group in range(start, end):
         row = uintp(trie.shared[group]) * lanes
         for i in range(trie.word_starts[group], trie.word_starts[group + 1]):
@@ -239,39 +199,38 @@ def _scan(
             for lane in range(LANES):
                 needed = np.int16((length * np.int32(thresholds[uintp(lane)])) >> 16)
                 flags[uintp(lane)] = np.uint8((sums[row + uintp(lane)] >> 1) >= np.int16(needed + margin))
-            _consider(group, flags, queries, directions, bags, direction, first, cosines, thresholds)
+            _consider(group, flags, batch, bags, direction)
 
 
 @njit(cache=True, nogil=True)
 def _search(
-    all_queries: NDArray[np.int32],
-    all_directions: NDArray[np.float64],
-    all_word_scores: NDArray[np.float32],
-    trie: _Trie,
-    bags: _Bags,
-    all_first: NDArray[np.int32],
-    all_cosines: NDArray[np.float64],
+    queries: Int32s, units: Float64s, scores: Float32s, trie: _Trie, bags: BagVectors, first: Int32s, cosines: Float64s
 ) -> None:
-    """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines."""
+    """Find the neighbours of LANES queries at a time: the first questions of their groups and the cosines.
+
+    ``units`` (queries, dim) are the queries' directions, ``scores`` (words, queries) those of words.
+    """
     n_groups = len(trie.shared)
     n_segments = (n_groups + SEGMENT - 1) // SEGMENT
-    for batch in range(len(all_queries) // LANES):
-        lane0, lane1 = batch * LANES, (batch + 1) * LANES
-        queries, first, cosines = all_queries[lane0:lane1], all_first[lane0:lane1], all_cosines[lane0:lane1]
-        directions = all_directions[lane0:lane1]
-        word_scores = np.empty(len(all_word_scores) * LANES, np.int16)
-        for word in range(len(all_word_scores)):
-            exact, rounded = all_word_scores[word, lane0:lane1], word_scores[word * LANES : (word + 1) * LANES]
+    for lane0 in range(0, len(queries), LANES):
+        some = slice(lane0, lane0 + LANES)
+        thresholds = np.full(LANES, -32767, np.int16)
+        batch = _Batch(queries[some], units[some], first[some], cosines[some], thresholds)
+        rounded = np.empty(len(scores) * LANES, np.int16)
+        for word in range(len(scores)):
             for lane in range(LANES):
                 # intermediate sums may overflow 16 bits as long as the result does not, and so may each part
-                rounded[lane] = np.int16(np.int32(np.rint(exact[lane])))
+                rounded[word * LANES + lane] = np.int16(np.int32(np.rint(scores[word, lane0 + lane])))
         sums = np.zeros((trie.depth + 1) * LANES, np.int16)
-        thresholds = np.full(LANES, -32767, np.int16)
         # the queries' own segment first: it sets thresholds that few groups of other segments reach
-        own = queries[LANES // 2] // SEGMENT
+        own = batch.queries[LANES // 2] // SEGMENT
         for step in range(n_segments):
             segment = own if step == 0 else (step - 1 if step <= own else step)
             start, end = segment * SEGMENT, min((segment + 1) * SEGMENT, n_groups)
-            _scan(start, end, trie, word_scores, sums, thresholds, queries, directions, bags, first, cosines)
-        for lane in range(LANES):
-            _best_first(cosines[lane], first[lane])
+            _scan(start, end, trie, rounded, sums, batch, bags)
+        for lane in range(LANES):  # sort the heaps, best first
+            heap, questions = batch.cosines[lane], batch.first[lane]
+            for size in range(len(heap) - 1, 0, -1):
+                cosine, question = heap[size], questions[size]
+                heap[size], questions[size] = heap[0], questions[0]
+                _sift(heap, questions, size, cosine, question)

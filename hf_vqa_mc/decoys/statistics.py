@@ -4,17 +4,16 @@ Text keys are int32 (rows, choices), the target first, MISSING where there is no
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.closed_sets import SET_KINDS
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s
 from hf_vqa_mc.decoys.decoy_table import ClosedSets, LeftOut
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rows import RowChoices
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words
@@ -37,9 +36,12 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
     included, of_row = choices.included, indexed.table["split"].to_numpy()
     splits = {split: rows for split in SPLITS if (rows := included & (of_row == split)).any()}
     training = choices.keys[indexed.training & included]
+    targets, key_texts = indexed.candidates.keys[indexed.triplets.targets], indexed.candidates.key_texts
+    in_wordnet = [key for key in np.unique(targets).tolist() if wordnet_covers(words(key_texts[key]))]
+    covered = int(np.isin(targets, in_wordnet).sum())  # triplets with a word of the target (Supplement B.1)
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
-        "choices_per_row": {split: _counts(sizes[rows]) for split, rows in splits.items()},
+        "choices_per_row": {split: counts_of(sizes[rows]) for split, rows in splits.items()},
         "rejected": {name: decoys.rejected for name, decoys in made_here.items()},
         "fallbacks": {
             name: {
@@ -52,15 +54,13 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
         },
         "repeated_across_sets": _repeated(choices, indexed),
         "neutrality": neutrality(*occurrences(training, len(indexed.candidates.key_texts))) if len(training) else {},
-        "wordnet_coverage": _coverage(indexed),
+        "wordnet_coverage": {"triplets": len(targets), "covered": covered, "share": covered / len(targets)},
         "prior_rule": _prior_rule(choices, splits, indexed),
         **({"closed_sets": set_statistics(choices.sets, sizes, of_row)} if choices.sets else {}),
     }
 
 
-def set_statistics(
-    sets: ClosedSets, sizes: NDArray[np.int64], splits: NDArray[np.object_]
-) -> dict[str, dict[str, Any]]:
+def set_statistics(sets: ClosedSets, sizes: Int64s, splits: NDArray[np.object_]) -> dict[str, dict[str, Any]]:
     """Closed answer sets of each split; the arguments are (rows,).
 
     Returns:
@@ -71,7 +71,7 @@ def set_statistics(
     for split in dict.fromkeys(splits.tolist()):
         own = splits == split
         firsts = own & (sets.first == np.arange(len(own)))
-        by_kind = {kind: _counts(sizes[firsts & (sets.kind == number)]) for number, kind in enumerate(SET_KINDS)}
+        by_kind = {kind: counts_of(sizes[firsts & (sets.kind == number)]) for number, kind in enumerate(SET_KINDS)}
         leaks = sets.leak[firsts] / sizes[firsts]
         found[split] = {
             "rows": int((own & (sets.first != MISSING)).sum()),
@@ -85,13 +85,12 @@ def set_statistics(
     return found
 
 
-def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | None:
+def leak_curve(sets: ClosedSets, own: Bools) -> dict[str, Any] | None:
     """The estimated leak of a split's sets if those that leak least for their size come first; ``own`` is (rows,).
 
-    Returns:
-        ``points``: at most `CURVE_POINTS`, each with ``coverage`` (fraction of the split's rows), ``rows`` and
-        ``gain`` (mean estimated accuracy of question and choices minus chance). ``kept``: coverage and gain of the
-        sets that are kept. None unless some set can leak.
+    Each of the ``points`` has ``coverage`` (fraction of the split's rows), ``rows`` and ``gain`` (mean estimated
+    accuracy of question and choices minus chance); ``kept`` is the one of the sets that are kept. None unless some set
+    can leak.
     """
     formed = np.flatnonzero(own & ~np.isnan(sets.leak))
     if not sets.leak[formed].any():
@@ -109,7 +108,8 @@ def leak_curve(sets: ClosedSets, own: NDArray[np.bool_]) -> dict[str, Any] | Non
     return {"points": points, "kept": {"coverage": len(kept) / int(own.sum()), "gain": gain}}
 
 
-def _counts(sizes: NDArray[np.int64]) -> dict[str, int]:
+def counts_of(sizes: Int64s) -> dict[str, int]:
+    """Size, as text for JSON, to how often it occurs."""
     return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
 
 
@@ -126,7 +126,7 @@ def _repeated(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, int]:
     }
 
 
-def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
+def _shared_texts(sets: list[Int32s]) -> Int64s:
     """Number of texts of each row's later sets that an earlier set holds, (rows,)."""
     shared = np.zeros(len(sets[0]), np.int64)
     for number, later in enumerate(sets):
@@ -138,14 +138,14 @@ def _shared_texts(sets: list[NDArray[np.int32]]) -> NDArray[np.int64]:
     return shared
 
 
-def occurrences(keys: NDArray[np.int32], n_keys: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def occurrences(keys: Int32s, n_keys: int) -> tuple[Int64s, Int64s]:
     """How often each text below ``n_keys`` is the target and a decoy of the rows, (n_keys,) each."""
     decoys = keys[:, 1:]
     as_decoy = np.bincount(decoys[decoys != MISSING], minlength=n_keys)
     return np.bincount(keys[:, 0], minlength=n_keys), as_decoy
 
 
-def neutrality(as_target: NDArray[np.int64], as_decoy: NDArray[np.int64]) -> dict[str, Any]:
+def neutrality(as_target: Int64s, as_decoy: Int64s) -> dict[str, Any]:
     """Frequency of the training split's targets as its decoys (Sect. 3.2), compared with chance.
 
     ``distance``, not in the paper, is the total variation distance between the frequencies of texts as targets and as
@@ -162,70 +162,44 @@ def neutrality(as_target: NDArray[np.int64], as_decoy: NDArray[np.int64]) -> dic
     }
 
 
-def _coverage(indexed: IndexedTriplets) -> dict[str, Any]:
-    """Number of triplets with a word of the target in WordNet (Supplement B.1)."""
-    keys = indexed.candidates.keys[indexed.triplets.targets]
-    known = np.zeros(len(indexed.candidates.key_texts), np.bool_)
-    for key in np.unique(keys):
-        known[key] = wordnet_covers(words(indexed.candidates.key_texts[key]))
-    covered = int(known[keys].sum())
-    return {"triplets": len(keys), "covered": covered, "share": covered / len(keys)}
-
-
 def _prior_rule(
-    choices: RowChoices, splits: dict[str, NDArray[np.bool_]], indexed: IndexedTriplets
+    choices: RowChoices, splits: dict[str, Bools], indexed: IndexedTriplets
 ) -> dict[str, dict[str, float]]:
     """Eq. 2, fitted on the training split and evaluated on the others; empty where there is no training split."""
     if "train" not in splits:
         return {}
     train = choices.keys[splits["train"]]
-    rule = PriorRule.fit(train, len(indexed.candidates.key_texts), decoys_per_row(train))
+    likelihood = prior_rule(*occurrences(train, len(indexed.candidates.key_texts)), decoys_per_row(train))
     return {
-        split: {"accuracy": rule.accuracy(choices.keys[rows]), "chance": chance(choices.keys[rows])}
-        for split, rows in splits.items()
+        split: {
+            "accuracy": float(np.mean(target_picked(likelihood[keys], keys))),
+            "chance": float(np.mean(1.0 / (keys != MISSING).sum(axis=1))),
+        }
+        for split, keys in ((split, choices.keys[rows]) for split, rows in splits.items())
         if split != "train"
     }
 
 
-@dataclass(frozen=True)
-class PriorRule:
-    """Eq. 2 fitted to a training set: pick the choice that is most often correct in it."""
+def prior_rule(as_target: Int64s, as_decoy: Int64s, decoys_per_row: int) -> Float64s:
+    """Eq. 2 for `occurrences` in a training set: P(correct | C) of each text, in [0, 1]; ``decoys_per_row`` is K.
 
-    likelihood: NDArray[np.float64]
-    """(keys,): P(correct | C) of each text, in [0, 1]"""
-
-    @classmethod
-    def fit(cls, keys: NDArray[np.int32], n_keys: int, decoys_per_row: int) -> "PriorRule":
-        """Count targets and decoys in text keys below ``n_keys``; ``decoys_per_row`` is K."""
-        return cls.of_counts(*occurrences(keys, n_keys), decoys_per_row)
-
-    @classmethod
-    def of_counts(cls, as_target: NDArray[np.int64], as_decoy: NDArray[np.int64], decoys_per_row: int) -> "PriorRule":
-        """From `occurrences`."""
-        seen = as_target * decoys_per_row + as_decoy  # integers, so that equal ratios are equal floats
-        return cls(np.where(seen > 0, as_target * decoys_per_row / np.maximum(seen, 1), NEVER_SEEN))
-
-    def accuracy(self, keys: NDArray[np.int32]) -> float:
-        """Share of rows in which the target is picked, in [0, 1]."""
-        return float(np.mean(target_picked(self.likelihood[keys], keys)))
+    The rule picks the choice that is most often correct.
+    """
+    seen = as_target * decoys_per_row + as_decoy  # integers, so that equal ratios are equal floats
+    return np.where(seen > 0, as_target * decoys_per_row / np.maximum(seen, 1), NEVER_SEEN)
 
 
-def decoys_per_row(keys: NDArray[np.int32]) -> int:
+def decoys_per_row(keys: Int32s) -> int:
     """K of eq. 2: the median number of decoys per row, at least 1."""
     return max(int(np.median((keys[:, 1:] != MISSING).sum(axis=1))), 1)
 
 
-def target_picked(likelihood: NDArray[np.float64], keys: NDArray[np.int32]) -> NDArray[np.float64]:
+def target_picked(likelihood: Float64s, keys: Int32s) -> Float64s:
     """Probability that the likeliest choice of each row is the target, float64 (rows,); ties are equally probable.
 
     ``likelihood`` is (rows, choices), in [0, 1], with any value where there is no choice.
     """
     scores = np.where(keys == MISSING, -1.0, likelihood)
     best = scores == scores.max(axis=1, keepdims=True)
-    picked: NDArray[np.float64] = best[:, 0] / best.sum(axis=1)
+    picked: Float64s = best[:, 0] / best.sum(axis=1)
     return picked
-
-
-def chance(keys: NDArray[np.int32]) -> float:
-    """Accuracy of random guessing, in [0, 1]."""
-    return float(np.mean(1.0 / (keys != MISSING).sum(axis=1)))

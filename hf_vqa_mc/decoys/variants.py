@@ -1,13 +1,12 @@
 """The method: triplets, sets of decoys, rows, statistics (Chao et al. 2018, Sect. 4 and 5.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.decoys import VARIANTS, Variant, methods
+from hf_vqa_mc.decoys import VARIANTS, Method, Variant, methods
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rows import RowChoices, make_decoys, split_tables
 from hf_vqa_mc.decoys.settings import Settings
@@ -21,15 +20,12 @@ if TYPE_CHECKING:
     from hf_vqa_mc.decoys.word_bags import QuestionGroups
 
 
-@dataclass(frozen=True, eq=False)
-class BuiltVariant:
+class BuiltVariant(NamedTuple):
     """The rows of a variant of a dataset."""
 
     name: str
-    splits: dict[str, pa.Table]
-    """split to rows, tables ``schema.MULTIPLE_CHOICE``, in the order of the triplets"""
-    statistics: dict[str, Any]
-    """ready for JSON"""
+    splits: dict[str, pa.Table]  # split to rows, tables ``schema.MULTIPLE_CHOICE``, in the order of the triplets
+    statistics: dict[str, Any]  # ready for JSON
 
 
 def build_variants(
@@ -42,13 +38,8 @@ def build_variants(
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
-    Args:
-        triplets: checked ``schema.TRIPLETS``, with released decoys if these are used.
-        names: of ``decoys.VARIANTS``.
-        vectors: for the similarity of questions; required for QoU decoys.
-        settings: the method's parameters.
-        progress: called with (step, done, total).
-        search: see `IndexedTriplets`.
+    Triplets are checked ``schema.TRIPLETS``, with released decoys if these are used; word vectors are required for QoU
+    decoys; ``search`` is that of `IndexedTriplets`.
 
     Raises:
         InputError: an unknown name, or missing decoys or word vectors.
@@ -56,31 +47,29 @@ def build_variants(
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):
         raise InputError("QoU decoys need word vectors; give some: --word-vectors FILE, a gensim-data name, or corpus")
-    return _build(IndexedTriplets.of(triplets, settings, vectors, search=search), variants, progress)
-
-
-def _build(indexed: IndexedTriplets, variants: list[Variant], progress: Progress) -> Iterator[BuiltVariant]:
+    indexed = IndexedTriplets(triplets, settings, vectors, search=search)
     made = make_decoys(variants, indexed, progress)
-    for variant in variants:
-        choices = RowChoices(variant, made, indexed)
-        yield BuiltVariant(variant.name, split_tables(choices, indexed), statistics(choices, indexed))
+    rows = (RowChoices(variant, made, indexed) for variant in variants)
+    return (BuiltVariant(one.variant.name, split_tables(one, indexed), statistics(one, indexed)) for one in rows)
+
+
+def _methods_of(variants: Sequence[Variant]) -> list[Method]:
+    return [methods()[name][1] for variant in variants for name in variant.sets]
 
 
 def needs_word_vectors(variants: Sequence[Variant], columns: Sequence[str] = ()) -> bool:
     """Whether a variant has decoys made with word vectors instead of read from one of these columns."""
-    found = [methods()[name][1] for variant in variants for name in variant.sets]
-    return any(method.needs_word_vectors and method.column not in columns for method in found)
+    return any(method.needs_word_vectors and method.column not in columns for method in _methods_of(variants))
 
 
 def uses_word_vectors(variants: Sequence[Variant]) -> bool:
     """Whether a variant has decoys made with word vectors if they are given."""
-    found = [methods()[name][1] for variant in variants for name in variant.sets]
-    return any(method.needs_word_vectors or method.uses_word_vectors for method in found)
+    return any(method.needs_word_vectors or method.uses_word_vectors for method in _methods_of(variants))
 
 
 def needs_published(variant: Variant) -> bool:
     """Whether a variant has decoys that can only be read."""
-    return any(methods()[name][1].take is None for name in variant.sets)
+    return any(method.take is None for method in _methods_of([variant]))
 
 
 def variants_of(triplets: pa.Table) -> list[str]:
@@ -102,7 +91,7 @@ def find_variants(names: Sequence[str], triplets: pa.Table) -> list[Variant]:
 
 def _has_published(variant: Variant, triplets: pa.Table) -> bool:
     """Whether every triplet has the decoys of the variant that can only be read."""
-    columns = [method.column for _, method in map(methods().__getitem__, variant.sets) if method.take is None]
+    columns = [method.column for method in _methods_of([variant]) if method.take is None]
     return all(
         column in triplets.column_names and bool(pc.min(pc.list_value_length(triplets[column])).as_py())
         for column in columns

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Float64s, Int32s, Int64s, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading_inline
@@ -34,29 +33,19 @@ SEGMENT = 4096
 class WordBags:
     """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
 
-    of_question: NDArray[np.int32]
-    """(questions,): the bag of each, or NO_BAG"""
-    members: NDArray[np.int64]
-    """indices of the questions of all bags, concatenated"""
-    member_starts: NDArray[np.int64]
-    """(bags + 1,)"""
-    words: NDArray[np.int32]
-    """vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated"""
-    word_starts: NDArray[np.int64]
-    """(bags + 1,)"""
-    vocabulary: list[str]
-    """most frequent first"""
+    of_question: Int32s  # (questions,): the bag of each, or NO_BAG
+    members: Int64s  # indices of the questions of all bags, concatenated
+    member_starts: Int64s  # (bags + 1,)
+    words: Int32s  # vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated
+    word_starts: Int64s  # (bags + 1,)
+    vocabulary: list[str]  # most frequent first
 
     @classmethod
-    def group(
-        cls, questions: Sequence[str], same_as: Callable[[list[str]], NDArray[np.int64]] | None = None
-    ) -> "WordBags":
+    def group(cls, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> "WordBags":
         """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
 
-        Args:
-            questions: with repetitions.
-            same_as: given the distinct words, returns the index of the word that stands for each, or MISSING for words
-                to leave out; by default each stands for itself.
+        Given the distinct words, ``same_as`` returns the index of the word that stands for each, or MISSING for words
+        to leave out; by default each stands for itself.
         """
         encoded = pa.array(questions, pa.large_string()).dictionary_encode()
         number, first, distinct = numbered_words(*comparable_texts(encoded.dictionary))
@@ -89,7 +78,7 @@ class WordBags:
         return len(self.word_starts) - 1
 
     @cached_property
-    def squares(self) -> NDArray[np.int64]:
+    def squares(self) -> Int64s:
         """(bags,): the squared norm of each vector of word counts."""
         bag = np.repeat(np.arange(self.size), np.diff(self.word_starts))
         first = np.ones(len(bag), np.bool_)
@@ -109,19 +98,16 @@ class WordBags:
 class BagTrie(NamedTuple):
     """Bags in order, each as a prefix of the previous bag and the words added to it."""
 
-    shared: NDArray[np.int32]  # (bags,): number of words shared with the previous bag
-    words: NDArray[np.int32]  # the words that are not shared
-    word_starts: NDArray[np.int64]  # (bags + 1,)
+    shared: Int32s  # (bags,): number of words shared with the previous bag
+    words: Int32s  # the words that are not shared
+    word_starts: Int64s  # (bags + 1,)
     depth: int
 
 
-def _keys(text: NDArray[np.int64], rank: NDArray[np.int64], n_texts: int) -> list[bytes]:
+def _keys(text: Int64s, rank: Int64s, n_texts: int) -> list[bytes]:
     """The sorted words of each text, their counts divided by the greatest common divisor, as bytes that sort alike.
 
-    Args:
-        text: (words,): ascending.
-        rank: (words,): the vocabulary index of each word.
-        n_texts: number of texts.
+    ``text`` (words,), ascending, and ``rank`` (words,) are the text and the vocabulary index of each word.
     """
     order = np.lexsort((rank, text))
     text, rank = text[order], rank[order]
@@ -137,7 +123,7 @@ def _keys(text: NDArray[np.int64], rank: NDArray[np.int64], n_texts: int) -> lis
 
 
 @njit(cache=True)
-def _shared_prefixes(words: NDArray[np.int32], word_starts: NDArray[np.int64]) -> NDArray[np.int32]:
+def _shared_prefixes(words: Int32s, word_starts: Int64s) -> Int32s:
     shared = np.zeros(len(word_starts) - 1, np.int32)
     for bag in range(1, len(shared)):
         if bag % SEGMENT == 0:
@@ -150,43 +136,38 @@ def _shared_prefixes(words: NDArray[np.int32], word_starts: NDArray[np.int64]) -
     return shared
 
 
+class BagVectors(NamedTuple):
+    """What the directions of bags are computed from, for kernels."""
+
+    words: Int32s  # see `WordBags`
+    word_starts: Int64s
+    vectors: Float32s  # (words, dim)
+    first: Int32s  # (bags,): the first question of each
+
+
 @dataclass(frozen=True, eq=False)
 class QuestionGroups:
     """The grouped questions of a pool."""
 
-    bags: WordBags
-    """the groups; questions without any word with a vector belong to none"""
-    first: NDArray[np.int32]
-    """(groups,): the first question of each"""
-    vectors: NDArray[np.float32]
-    """(words, dim)"""
-    lengths: NDArray[np.float64]
-    """(groups,): norm of the sum of a bag's vectors"""
+    bags: WordBags  # the groups; questions without any word with a vector belong to none
+    arrays: BagVectors
+    lengths: Float64s  # (groups,): norm of the sum of a bag's vectors
 
     @property
     def size(self) -> int:
         """Number of groups."""
         return self.bags.size
 
-    def directions(self, groups: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Normalised average word vectors, (groups, dim); zero where the words cancel out.
-
-        Those of all groups would need more memory than everything else.
-        """
-        found = np.empty((len(groups), self.vectors.shape[1]), np.float64)
-        _put_directions(found, groups, self.bags.words, self.bags.word_starts, self.vectors)
-        return found
-
 
 def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
     """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
     bags = WordBags.group(questions, partial(_same_vectors, vectors))
-    of_words = vectors.rows(bags.vocabulary)[0]
     first = bags.members[bags.member_starts[:-1]].astype(np.int32)
-    return QuestionGroups(bags, first, of_words, _lengths(bags.words, bags.word_starts, of_words))
+    arrays = BagVectors(bags.words, bags.word_starts, vectors.rows(bags.vocabulary)[0], first)
+    return QuestionGroups(bags, arrays, _lengths(arrays))
 
 
-def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
+def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
     """(words,): the first word with the same vector; MISSING without a vector."""
     rows, found = vectors.rows(words)
     found &= rows.any(axis=1)
@@ -198,18 +179,12 @@ def _same_vectors(vectors: WordVectors, words: list[str]) -> NDArray[np.int64]:
 
 
 @reading_inline
-def put_direction(
-    direction: NDArray[np.float64],
-    group: int,
-    words: NDArray[np.int32],
-    word_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-) -> float:
+def put_direction(direction: Float64s, group: int, bags: BagVectors) -> float:
     """Put the normalised sum of a group's vectors, added in float64 in the order of its words; returns its norm."""
     direction[:] = 0.0
-    for i in range(word_starts[group], word_starts[group + 1]):
+    for i in range(bags.word_starts[group], bags.word_starts[group + 1]):
         for j in range(len(direction)):
-            direction[j] += vectors[words[i], j]
+            direction[j] += bags.vectors[bags.words[i], j]
     square = 0.0
     for j in range(len(direction)):
         square += direction[j] * direction[j]
@@ -221,23 +196,17 @@ def put_direction(
 
 
 @njit(cache=True)
-def _put_directions(
-    found: NDArray[np.float64],
-    groups: NDArray[np.int32],
-    words: NDArray[np.int32],
-    word_starts: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-) -> None:
+def directions(groups: Int32s, bags: BagVectors) -> Float64s:
+    """Normalised average word vectors, (groups, dim); zero where the words cancel out."""
+    found = np.empty((len(groups), bags.vectors.shape[1]))
     for row in range(len(groups)):
-        put_direction(found[row], groups[row], words, word_starts, vectors)
+        put_direction(found[row], groups[row], bags)
+    return found
 
 
 @njit(cache=True)
-def _lengths(
-    words: NDArray[np.int32], word_starts: NDArray[np.int64], vectors: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    lengths = np.empty(len(word_starts) - 1, np.float64)
-    direction = np.empty(vectors.shape[1], np.float64)
+def _lengths(bags: BagVectors) -> Float64s:
+    lengths, direction = np.empty(len(bags.first)), np.empty(bags.vectors.shape[1])
     for group in range(len(lengths)):
-        lengths[group] = put_direction(direction, group, words, word_starts, vectors)
+        lengths[group] = put_direction(direction, group, bags)
     return lengths

@@ -1,37 +1,97 @@
-"""Report probes before and after a remedy; and the strategy after which the selection probes find least."""
+"""Report probes before and after a remedy: whether it makes a benchmark better, and whether it harms.
+
+And the strategy after which the selection probes find least.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.decoys.candidates import Bools, Float64s, Int64s, Ints
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.harm import Comparison, compare_probes
+from hf_vqa_mc.remedies.cross_fitting import group_folds
 from hf_vqa_mc.remedies.judging_probes import (
     REPORT_PROBES,
+    REPORT_SEED,
     SELECTION_PROBES,
+    SELECTION_SEED,
     JudgingInputs,
-    report_folds,
     run_judging_probes,
-    selection_folds,
 )
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.remedied import Remedied
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from hf_vqa_mc.scoring.statistics import CONFIDENCE
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
+LEVEL = (1 - CONFIDENCE) / 2
+"""Familywise error rate of harm, one-sided, and one-sided level of the interval of what is better."""
 MOST_JUDGED = 5_000
 """Rows above which a random sample of whole groups is judged; more would take minutes and gigabytes."""
 IMPLAUSIBLE = 0.1
 """Share of the published decoys that are less plausible than the floor by which new decoys are counted."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of a probe's distance from chance, with a 95% interval."""
+
+    name: str
+    before: float  # accuracy before
+    after: float
+    chance: float  # accuracy of random guessing before
+    chance_after: float
+    change: float  # |accuracy - chance| after minus before; negative is better
+    low: float  # lower bound; of probes corrected by Holm
+    high: float
+    before_half: float  # half of the 95% interval of ``before``
+    after_half: float
+
+    @property
+    def harmed(self) -> bool:
+        """Whether the distance from chance rises, interval above 0; below chance is a leak, too."""
+        return self.low > 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Report probes before and after a remedy."""
+
+    probes: tuple[Change, ...]
+    mean: Change  # of the mean distance over the probes; its accuracies are chance plus the mean distances
+    judged: int  # rows before that were judged
+    rows: int  # rows of which they are a sample
+    implausible: float | None = None
+    """share of new decoys less plausible than nine tenths of the published ones; None without new decoys or trained
+    probes"""
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures; fractions."""
+        return {
+            "judged_rows": self.judged,
+            "rows": self.rows,
+            "implausible_new_decoys": self.implausible,
+            "mean": asdict(self.mean),
+            "probes": [asdict(one) | {"harmed": one.harmed} for one in self.probes],
+        }
+
+    @property
+    def better(self) -> bool:
+        """Whether the mean distance from chance falls, its interval below 0."""
+        return self.mean.high < 0
+
+    @property
+    def harmed(self) -> tuple[Change, ...]:
+        """Probes that find a larger shortcut than before."""
+        return tuple(one for one in self.probes if one.harmed)
 
 
 def judge(
@@ -43,21 +103,12 @@ def judge(
     progress: Progress = silent,
     selection: bool = False,
 ) -> Comparison:
-    """Compare a split before and after a remedy by the report probes.
+    """Compare a split before and after a remedy by the report probes; ``selection``: by the selection probes.
 
     Where choices changed, the kept rows are compared with themselves as published. Where rows were removed and no
     choice changed, as by pruning, that comparison is always equal; then all published rows are compared with the
     kept ones. Rows of a closed answer set share a fold and are sampled together, since each excludes the answers of
-    the others.
-
-    Args:
-        published: the split as published.
-        remedied: some of its rows, with other choices or without some rows.
-        families: text embeddings.
-        seed: random seed.
-        changes: of a repair; ties the groups of a changed row and of its donor.
-        progress: called with (step, done, total).
-        selection: use the selection probes instead, to choose a strategy.
+    the others. The ``changes`` of a repair tie the groups of a changed row and of its donor.
 
     Raises:
         InputError: there are fewer groups of rows than folds.
@@ -66,51 +117,45 @@ def judge(
     kept = pc.index_in(remedied.rows["question_id"].combine_chunks(), ids).to_numpy()
     pairs = published.rows.take(pa.array(kept))
     removes_only = pairs["choices"].combine_chunks().equals(remedied.rows["choices"].combine_chunks())
-    sets = sets_of(remedied)
-    # indices of the published rows that are compared
-    compared = np.arange(published.rows.num_rows) if removes_only else kept
-    groups = published.clusters[compared]
-    donor_groups = (
-        _donor_groups(published, changes)[compared] if sets is None else np.unique(sets, return_inverse=True)[1]
-    )
-    units = groups if sets is None else donor_groups
+    compared = np.arange(published.rows.num_rows) if removes_only else kept  # indices of published rows
+    groups, sets = published.clusters[compared], sets_of(remedied)
+    if sets is None:
+        units, donor_groups = groups, _donor_groups(published, changes)[compared]
+    else:
+        units = donor_groups = np.unique(sets, return_inverse=True)[1]
     sample = _sample(units, seed)
     groups, donor_groups, units, compared = (one[sample] for one in (groups, donor_groups, units, compared))
     is_kept = np.isin(compared, kept)
     row_after = pc.index_in(pa.array(compared[is_kept]), pa.array(kept))
     numbered = number_rows({"before": published.rows.take(pa.array(compared)), "after": remedied.rows.take(row_after)})
-    vocabulary = numbered["before"].vocabulary
-    counted = tuple(numbered.values())
-    forms, spaces = TextForms(vocabulary), [TextSpace.embedded(family, *counted) for family in families]
-    folds = (selection_folds if selection else report_folds)(units, seed)
-    probes = SELECTION_PROBES if selection else REPORT_PROBES
-    found = {
-        moment: run_judging_probes(
-            probes,
-            JudgingInputs(rows, folds if moment == "before" else folds[is_kept], forms, spaces, seed, counted),
-            prefixed(progress, moment),
+    before, after = counted = tuple(numbered.values())
+    forms, spaces = TextForms(before.vocabulary), [TextSpace.embedded(family, *counted) for family in families]
+    probes, of_probes = (SELECTION_PROBES, SELECTION_SEED) if selection else (REPORT_PROBES, REPORT_SEED)
+    folds = group_folds(units, seed + of_probes)
+    found = [
+        run_judging_probes(
+            probes, JudgingInputs(rows, of_rows, forms, spaces, seed, counted), prefixed(progress, moment)
         )
-        for moment, rows in numbered.items()
-    }
-    scores = {moment: {name: one.scores for name, one in of_moment.items()} for moment, of_moment in found.items()}
+        for moment, rows, of_rows in (("before", before, folds), ("after", after, folds[is_kept]))
+    ]
+    scores = [{name: one.scores for name, one in of_moment.items()} for of_moment in found]
     result = compare_probes(
-        scores["before"],
-        scores["after"],
-        (numbered["before"].chance, numbered["after"].chance),
+        scores[0],
+        scores[1],
+        (before.chance, after.chance),
         groups,
         donor_groups,
-        {name: one.inflation for name, one in found["before"].items()},
+        {name: one.inflation for name, one in found[0].items()},
         is_kept,
     )
     implausible = None
     if not selection and not removes_only:
         progress("learning plausibility", 0, 1)
-        learned = Plausibility(numbered["before"], units, folds, spaces, forms, seed)
-        implausible = _implausible(learned, numbered["before"], numbered["after"])
+        implausible = _implausible(Plausibility(before, units, folds, spaces, forms, seed), before, after)
     return replace(result, rows=published.rows.num_rows if removes_only else len(kept), implausible=implausible)
 
 
-def _sample(units: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
+def _sample(units: Ints, seed: int) -> Int64s:
     """Indices of the rows of random whole groups, MOST_JUDGED rows or a few more; all rows if they are not more."""
     if len(units) <= MOST_JUDGED:
         return np.arange(len(units))
@@ -118,6 +163,16 @@ def _sample(units: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
     order = np.random.default_rng([seed, MOST_JUDGED]).permutation(len(distinct))
     some = order[: int(np.searchsorted(np.cumsum(counts[order]), MOST_JUDGED)) + 1]
     return np.flatnonzero(np.isin(unit, some))
+
+
+def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> Int64s:
+    """(rows,): group of the question whose choice became a decoy of the row; the row's own if none did."""
+    found = split.clusters.copy()
+    number = {name: row for row, name in enumerate(split.rows["question_id"].to_pylist())} if changes else {}
+    for one in changes:
+        if one["split"] == split.name and one["donor"] in number and one["question_id"] in number:
+            found[number[one["question_id"]]] = split.clusters[number[one["donor"]]]
+    return found
 
 
 def _implausible(learned: Plausibility, before: Rows, after: Rows) -> float | None:
@@ -130,6 +185,103 @@ def _implausible(learned: Plausibility, before: Rows, after: Rows) -> float | No
     return float((odds < np.nanquantile(learned.published[:, 1:], IMPLAUSIBLE)).mean())
 
 
+def compare_probes(
+    before: Mapping[str, Float64s],
+    after: Mapping[str, Float64s],
+    chance: tuple[Float64s, Float64s],
+    groups: Ints,
+    donor_groups: Ints,
+    inflation: Mapping[str, float] | None = None,
+    kept: Bools | None = None,
+) -> Comparison:
+    """Compare rows before a remedy with the same rows, or the kept ones of them, after it.
+
+    The change is a difference of two means over overlapping rows, so its standard error is that of the sum of the
+    rows' influences: a kept row has one in both means (paired), a removed row in the first alone. The number of kept
+    rows is random, as in a ratio estimate. Standard errors are clustered two ways, by the row's group and by the
+    group of its new decoy's donor (Cameron, Gelbach and Miller 2011, eq. 2.11), since a text that moved ties two
+    groups. The absolute value is linearised at the estimated signs.
+
+    Args:
+        before: probe to scores (rows,): probability that the target is picked.
+        after: likewise, for the same probes and the kept rows.
+        chance: accuracy of random guessing before (rows,) and after (kept rows,).
+        groups: (rows,): image, video or context, as numbers.
+        donor_groups: (rows,): group of the donor of a changed row, else the row's own.
+        inflation: probe to factor of the standard error, see `Prediction.inflation`.
+        kept: (rows,): mask of the kept rows; by default all.
+    """
+    every = np.ones(len(groups), np.bool_)
+    factors = np.array([(inflation or {}).get(name, 1.0) for name in before])
+    average, z = float(np.mean(factors)), _z(LEVEL)
+
+    def error(influence: Float64s) -> float:
+        return two_way_error(influence, groups, donor_groups)
+
+    def errors(influence: Float64s) -> Float64s:
+        return np.array([error(one) for one in influence])
+
+    old, old_influence = _distances([before[name] - chance[0] for name in before], every)
+    new, new_influence = _distances([after[name] - chance[1] for name in before], every if kept is None else kept)
+    changes, influence = new - old, new_influence - old_influence
+    spreads = factors * errors(influence)
+    bounds = _holm_quantiles(changes, spreads) * spreads
+    halves = [z * factors * errors(one) for one in (old_influence, new_influence)]
+    guess = float(chance[0].mean()), float(chance[1].mean())
+    columns = (changes, changes - bounds, changes + bounds, *halves)
+    figures = zip(before, *(one.tolist() for one in columns), strict=True)
+    probes = tuple(
+        Change(name, float(before[name].mean()), float(after[name].mean()), *guess, *row) for name, *row in figures
+    )
+    mean, half = float(np.mean(changes)), z * (average * error(np.mean(influence, axis=0)))
+    sides = [z * average * error(np.mean(one, axis=0)) for one in (old_influence, new_influence)]
+    accuracies = guess[0] + float(np.mean(old)), guess[1] + float(np.mean(new))
+    whole = Change("mean over the probes", *accuracies, *guess, mean, mean - half, mean + half, *sides)
+    return Comparison(probes, whole, len(groups), len(groups))
+
+
+def _distances(gains: Sequence[Float64s], kept: Bools) -> tuple[Float64s, Float64s]:
+    """The distances of accuracies from chance by the kept rows' gains, and the influences (probes, rows), mean 0."""
+    over = np.stack(gains)
+    mean = over.mean(axis=1, keepdims=True)
+    influence = np.zeros((len(over), len(kept)))
+    influence[:, kept] = np.where(mean < 0, -1.0, 1.0) * (over - mean) * len(kept) / over.shape[1]
+    return np.abs(mean[:, 0]), influence
+
+
+def two_way_error(values: Float64s, one: Ints, other: Ints) -> float:
+    """The standard error of a mean, clustered by two groupings; at least that by either alone."""
+
+    def variance(by: Ints) -> float:
+        sums = np.bincount(np.unique(by, return_inverse=True)[1], values - values.mean())
+        return float(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum() / len(values) ** 2)
+
+    both = np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True)[1].ravel()
+    variances = [variance(by) for by in (one, other, both)]
+    return float(np.sqrt(max(variances[0] + variances[1] - variances[2], *variances)))
+
+
+def _holm_quantiles(changes: Float64s, errors: Float64s) -> Float64s:
+    """Normal quantiles of each probe's interval: the m-th strongest of n harms is tested at LEVEL / (n - m + 1).
+
+    After the first that is not significant, all further ones have its quantile (Holm 1979).
+    """
+    ratios = changes / np.maximum(errors, 1e-12)
+    quantiles, stopped = np.zeros(len(ratios)), None
+    for rank, index in enumerate(np.argsort(-ratios, kind="stable").tolist()):
+        quantile = _z(LEVEL / (len(ratios) - rank)) if stopped is None else stopped
+        quantiles[index] = quantile
+        if stopped is None and ratios[index] <= quantile:
+            stopped = quantile
+    return quantiles
+
+
+def _z(tail: float) -> float:
+    from scipy.special import ndtri
+
+    return float(-ndtri(tail))
+
+
 def nearest_to_chance(
     benchmark: Benchmark,
     strategies: Mapping[str, Callable[[Progress], Remedied]],
@@ -140,14 +292,7 @@ def nearest_to_chance(
     """The remedied benchmark on which the selection probes are nearest to chance.
 
     Its statistics name the strategy (``best``), the mean distance from chance after each one (``selection``), and why
-    others cannot be applied (``not_applied``).
-
-    Args:
-        benchmark: as published.
-        strategies: name to a function that applies the strategy; InputError if it cannot.
-        families: text embeddings.
-        seed: random seed.
-        progress: called with (step, done, total).
+    others cannot be applied (``not_applied``): a function of ``strategies`` raises InputError.
 
     Raises:
         InputError: no strategy can be applied.
@@ -170,15 +315,3 @@ def nearest_to_chance(
     figures = {name: distance for name, (distance, _) in found.items()}
     made = found[best][1]
     return made._replace(statistics={**made.statistics, "best": best, "selection": figures, "not_applied": failed})
-
-
-def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
-    """(rows,): group of the question whose choice became a decoy of the row; the row's own if none did."""
-    found = split.clusters.copy()
-    if not changes:
-        return found
-    number = {name: row for row, name in enumerate(split.rows["question_id"].to_pylist())}
-    for one in changes:
-        if one["split"] == split.name and one["donor"] in number and one["question_id"] in number:
-            found[number[one["question_id"]]] = split.clusters[number[one["donor"]]]
-    return found

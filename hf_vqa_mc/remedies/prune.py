@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.gains import Estimate, estimate
@@ -16,9 +15,9 @@ from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.decoys.candidates import Float64s
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.config_names import pruned_config
 from hf_vqa_mc.remedies.remedied import Remedied
 
 MOST_PRUNED = 0.5
@@ -58,8 +57,7 @@ def prune(benchmark: Benchmark, to_gain: float, seed: int = 0, progress: Progres
     progress("pruning", most_rounds, most_rounds)
     reached = rounds[-1]["gain"] <= to_gain
     statistics = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    config = pruned_config(benchmark.config)
-    return Remedied(replace(_with(benchmark, split.take(kept)), config=config), statistics)
+    return Remedied(_with(benchmark, split.take(kept)), statistics)
 
 
 def _with(benchmark: Benchmark, split: Split) -> Benchmark:
@@ -67,7 +65,7 @@ def _with(benchmark: Benchmark, split: Split) -> Benchmark:
     return replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split})
 
 
-def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, NDArray[np.float64]]:
+def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, Float64s]:
     """The gain of the strongest blind probe, and the bias of each row: P(target) according to the blind probes."""
     context = Context.of(benchmark, ProbeSettings(seed=seed, time_limit=UNLIMITED), progress)
     context.evaluated = None

@@ -1,6 +1,6 @@
-"""A remedied benchmark: its rows, and statistics of the changes as JSON and as sentences."""
+"""A remedied benchmark: its rows in the published layout, what was changed in sentences, and what verdicts reject."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data.columns import KINDS, class_names
+from hf_vqa_mc.data.verdicts import Rejected, read_verdicts, rejected
 from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.writing import staged_benchmark
-from hf_vqa_mc.decoys import VARIANTS, methods
-from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.rows import RowChoices
-from hf_vqa_mc.decoys.statistics import set_statistics
+from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
+from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import Staged
-from hf_vqa_mc.remedies.candidate_sources import Candidate, images_in_common
-from hf_vqa_mc.remedies.rejections import in_words as rejections_in_words
 from hf_vqa_mc.scoring.table import percent, points
 from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.many_texts import comparable_texts
 
 MOSTLY = 0.5
 """A larger fraction of fallbacks is reported in a sentence."""
@@ -31,8 +31,7 @@ class Remedied(NamedTuple):
     """A benchmark with new decoys, or with fewer rows."""
 
     benchmark: Benchmark
-    statistics: dict[str, Any]
-    """JSON values"""
+    statistics: dict[str, Any]  # JSON values
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -51,49 +50,52 @@ class Remedied(NamedTuple):
         return staged_benchmark(remaining, self.tables, path, note, config, overwrite, changed, hashes)
 
 
-def decoy_statistics(
-    benchmark: Benchmark, choices: RowChoices, donors: Sequence[Candidate], unchanged: int
-) -> dict[str, Any]:
-    """Statistics of the new decoys of a published benchmark.
+def with_new_columns(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> Split:
+    """A split with new ``choices``, ``label`` and further columns about the choices, (rows,) each.
 
-    ``choices`` are those of all triplets, the benchmark's rows first; ``unchanged`` is the number of rows that keep
-    their published choices.
+    Its ``original`` has the benchmark's own columns and the new ones; ``most`` is the maximum number of choices.
     """
-    lengths = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
-    n_rows = sum(map(len, lengths))
-    decoys = {}
-    for name, made in choices.decoys.items():
-        found, fallback = made.picks[:n_rows] != MISSING, made.fallback[:n_rows]
-        wanted = int(made.sizes[:n_rows].sum())
-        decoys[name] = {
-            "wanted": wanted,
-            "found": int((found & ~fallback).sum()),
-            "fallbacks": int(fallback.sum()),
-            "missing": wanted - int(found.sum()),
-        }
-    sizes, of_split = (
-        (choices.texts[:n_rows] != MISSING).sum(axis=1),
-        np.repeat(list(benchmark.splits), [*map(len, lengths)]),
-    )
-    closed = {"closed_sets": set_statistics(choices.sets, sizes, of_split)} if choices.sets else {}
-    return {
-        "variant": choices.variant.name,
-        **closed,
-        "rows": n_rows,
-        "rows_left_as_published": unchanged,
-        "choices": _counted(sizes[choices.included[:n_rows]]),
-        "choices_before": _counted(np.concatenate(lengths)),
-        "decoys": decoys,
-        "donors": {
-            "given": len(donors),
-            "images_in_common": images_in_common(donors, benchmark),
-            "decoys_from_them": int((choices.donors[:n_rows] >= n_rows).sum()),
-        },
+    table = split.rows
+    for name in {"choices", "label", KINDS} & set(columns):
+        table = table.set_column(table.schema.get_field_index(name), name, columns[name])
+    written = benchmark.with_choices(split, columns["choices"], columns["label"].to_pylist())
+    # Whether choice_kinds are integers, as in datasets built by this package.
+    kind = written.schema.field(KINDS).type if KINDS in written.schema.names else pa.null()
+    is_number = pa.types.is_list(kind) and pa.types.is_integer(kind.value_type)
+    numbered = bool(is_number) and class_names(written.schema, KINDS) in (None, list(CHOICE_KINDS))
+    written = _without_narrow_classes(written, benchmark.spec.columns, most)
+    for name, column in columns.items():
+        if name in ("choices", "label"):
+            continue
+        if name == KINDS and numbered:
+            numbers = pc.index_in(column.flatten(), pa.array(list(CHOICE_KINDS))).cast(pa.int64())
+            column = pa.ListArray.from_arrays(column.offsets, numbers)
+        index = written.schema.get_field_index(name)
+        if index < 0:
+            written = written.append_column(name, column)
+        else:
+            written = written.set_column(index, written.schema.field(index).with_type(column.type), column)
+    return replace(split, rows=table, original=written)
+
+
+def _without_narrow_classes(table: pa.Table, columns: Iterable[str], most: int) -> pa.Table:
+    """Replace ClassLabel by int64 if it has fewer than ``most`` classes, and foreign choice_kinds by strings."""
+    from datasets import Features, List, Value
+
+    schema = table.schema
+    narrow: dict[str, Any] = {
+        name: Value("int64")
+        for name in columns
+        if name in schema.names
+        and pa.types.is_integer(schema.field(name).type)
+        and len(class_names(schema, name) or [""] * most) < most
     }
-
-
-def _counted(sizes: Any) -> dict[str, int]:  # noqa: ANN401  an array
-    return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
+    if class_names(schema, KINDS) not in (None, list(CHOICE_KINDS)):
+        narrow["choice_kinds"] = List(Value("string"))
+    if not narrow:
+        return table
+    features = Features({**Features.from_arrow_schema(schema), **narrow})
+    return table.replace_schema_metadata({**(schema.metadata or {}), **features.arrow_schema.metadata})
 
 
 def in_words(statistics: dict[str, Any]) -> list[str]:
@@ -139,7 +141,7 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
         used = f"{counted(given['used'], 'new decoy')} from them"
         lines.append(f"Candidates from elsewhere: {counted(given['given'], 'text')}{about}; {used}.")
     if "rejected" in statistics:
-        lines.append(rejections_in_words(statistics["rejected"]))
+        lines.append(_rejected_in_words(statistics["rejected"]))
     return lines
 
 
@@ -154,7 +156,7 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
     kinds = VARIANTS[statistics["variant"]].description
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
     if "rejected" in statistics:
-        lines.append(rejections_in_words(statistics["rejected"]))
+        lines.append(_rejected_in_words(statistics["rejected"]))
     if statistics["pools"] > 1:
         lines.append(
             f"The rows are divided by image into {statistics['pools']} random parts; the decoys of a row come from "
@@ -183,3 +185,99 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
         kept = counted(statistics["rows_left_as_published"], "row")
         lines.append(f"Published choices are kept in {kept}, since no decoy was found.")
     return lines
+
+
+def _rejected_in_words(found: Mapping[str, int]) -> str:
+    """The counts of `without_bad_questions` in sentences."""
+    unknown = f" ({found['unknown_questions']:,} are not in the benchmark)" if found["unknown_questions"] else ""
+    reasons = {"rows_left_out_bad_question": "their question is bad", "rows_left_out_no_decoy": "no decoy is left"}
+    left_out = [f"{counted(found[name], 'row')} since {why}" for name, why in reasons.items() if found[name]]
+    lines = [
+        f"Verdicts about {counted(found['questions'], 'question')}{unknown} reject "
+        f"{counted(found['published_decoys'], 'published decoy')}."
+    ]
+    if found["candidates"]:
+        lines.append(f"Tested candidates that they reject: {found['candidates']:,}.")
+    if left_out:
+        lines.append(f"Left out: {', '.join(left_out)}.")
+    return " ".join(lines)
+
+
+def rejected_texts(verdicts: Rejected, rows: pa.Table) -> list[list[str]]:
+    """(rows,): the texts rejected for each row's question."""
+    return [sorted(verdicts.choices.get(one, ())) for one in rows["question_id"].to_pylist()]
+
+
+def read_rejections(path: Path) -> Rejected:
+    """What a table of verdicts rejects.
+
+    Raises:
+        InputError: the table cannot be read, or rejects nothing.
+    """
+    verdicts = read_verdicts(path)
+    found = rejected(verdicts)
+    if not found.choices and not found.questions:
+        raise InputError(
+            f"--reject {path}: none of its {counted(len(verdicts), 'verdict')} rejects a choice or a question; remove "
+            "the option"
+        )
+    return found
+
+
+def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchmark, dict[str, int]]:
+    """The benchmark without rows whose question is bad (an id counts in each split), and counts for statistics.
+
+    Raises:
+        InputError: no id of the verdicts is in the benchmark, or all evaluated rows are left out.
+    """
+    named = found.questions | found.choices.keys()
+    ids = {name: split.rows["question_id"].to_pylist() for name, split in benchmark.splits.items()}
+    known = {one for of_split in ids.values() for one in of_split}
+    if not named & known:
+        raise InputError(
+            f"--reject: none of its {counted(len(named), 'question id')}, such as {shown(min(named))}, is in "
+            f"{benchmark.dataset}, which has ids such as {shown(min(known, default=''))}; use verdicts about its rows"
+        )
+    kept = {name: np.flatnonzero([one not in found.questions for one in of_split]) for name, of_split in ids.items()}
+    if not len(kept[benchmark.evaluated]):
+        raise InputError(f"{benchmark.test.location}: --reject rejects the questions of all rows; use other verdicts")
+    splits = {name: split.take(kept[name]) for name, split in benchmark.splits.items() if len(kept[name])}
+    bad_rows = sum(map(len, ids.values())) - sum(map(len, kept.values()))
+    counts = {
+        "questions": len(named),  # rejected, or with rejected choices
+        "unknown_questions": len(named - known),
+        "rows_left_out_bad_question": bad_rows,
+        "rows_left_out_no_decoy": 0,
+        "published_decoys": 0,  # that are rejected
+        "candidates": 0,  # times that a rejected text was tested as a decoy
+    }
+    return replace(benchmark, splits=splits), counts
+
+
+def without_rejected_decoys(benchmark: Benchmark, found: Rejected) -> tuple[dict[str, pa.Table], int]:
+    """The rows of each split without rejected decoys, and the number of these.
+
+    A row may keep its target alone. Texts are compared as by `comparable`. ``choice_kinds`` are unchanged.
+    """
+    tables, dropped = {}, 0
+    for name, split in benchmark.splits.items():
+        choices, labels = split.rows["choices"].combine_chunks(), split.rows["label"].to_numpy()
+        first = starts(choices.value_lengths().to_numpy())
+        kept = np.ones(first[-1], np.bool_)
+        for row, others in enumerate(rejected_texts(found, split.rows)):
+            if others:
+                texts = choices[row].as_py()
+                keys = comparable_texts([*texts, *others])[0].to_pylist()
+                kept[first[row] : first[row + 1]] = [key not in keys[len(texts) :] for key in keys[: len(texts)]]
+        kept[first[:-1] + labels] = True
+        dropped += int((~kept).sum())
+        before = starts(kept)  # number of kept choices before each choice
+        left = choices.flatten().filter(pa.array(kept))
+        columns = {
+            "choices": pa.ListArray.from_arrays(pa.array(before[first], pa.int32()), left),
+            "label": pa.array(before[first[:-1] + labels] - before[first[:-1]], pa.int64()),
+        }
+        tables[name] = split.rows
+        for column, values in columns.items():
+            tables[name] = tables[name].set_column(tables[name].schema.get_field_index(column), column, values)
+    return tables, dropped

@@ -6,13 +6,21 @@ from functools import lru_cache
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
-from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.rows import Rows, Vocabulary
-from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, reason_against, without_fillers
+from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.decoys.candidates import (
+    ACCEPTED,
+    Bools,
+    Candidates,
+    Int32s,
+    Ints,
+    NumberedTexts,
+    reason_against,
+    without_fillers,
+)
 from hf_vqa_mc.decoys.candidates import Reason as DecoyReason
+from hf_vqa_mc.remedies.plausibility import of_shared_type
 from hf_vqa_mc.remedies.row_features import TextSpace
-from hf_vqa_mc.remedies.word_types import of_shared_type
 from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 
@@ -20,6 +28,8 @@ WUP_THRESHOLD = 0.9
 """Chao et al. 2018, Sect. 4.1."""
 MOST_SIMILAR = 0.75
 """Largest cosine with the target in any embedding, unless both are different numbers, colours or animals."""
+UNBALANCED = 0.01
+"""Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
 NEAR_DUPLICATE = 0.9
 """Largest cosine with another decoy of the row, likewise."""
 
@@ -52,13 +62,9 @@ _OF_DECOYS = {
 
 
 class ReplacementFilters:
-    """The filters over the texts of a vocabulary.
+    """The filters over the vocabulary of some rows, which holds all candidates.
 
-    Args:
-        rows: with the target in column 0; their vocabulary holds all candidates.
-        spaces: embeddings of the vocabulary.
-        answers: (rows,): annotators' answers, may be empty.
-        rejected: (rows,): texts that people or a model refused for the row; may be empty.
+    Annotators' ``answers`` and ``rejected`` texts are (rows,), or empty.
     """
 
     def __init__(
@@ -68,42 +74,42 @@ class ReplacementFilters:
         answers: Sequence[Collection[str]] = (),
         rejected: Sequence[Collection[str]] = (),
     ) -> None:
-        words: Vocabulary = rows.vocabulary
-        self._rows, self._spaces, self._keys = rows, spaces, words.keys
+        words = rows.vocabulary
+        self._rows, self._spaces, self._answers, self._rejected = rows, spaces, answers, rejected
         numbered = NumberedTexts(words.choices, words.keys, words.key_texts, True)
         self._tables = Candidates.of(numbered, WUP_THRESHOLD, True, all_pairs=True).tables
         self._content = [tuple(text.split()) for text in without_fillers(words.key_texts)]
         self._words = [tuple(text.split()) for text in words.key_texts]
-        self._answers, self._rejected = answers, rejected
         self._asked = [frozenset(map(_stem, comparable(question).split())) for question in words.questions]
         self._digits = np.array([any(sign.isdigit() for sign in text) for text in words.choices])
         distinct = dict.fromkeys(word for content in self._content for word in content)
-        for given in answers:
-            distinct |= dict.fromkeys(word for one in given for word in comparable(one).split())
+        distinct |= dict.fromkeys(word for given in answers for one in given for word in comparable(one).split())
         self._numbers = {word: number for number, word in enumerate(distinct)}
         self._relations = Relations.of(list(distinct))
 
-    def near(self, text: NDArray[np.integer], others: NDArray[np.int32], most: float) -> NDArray[np.bool_]:
-        """Whether each text is nearer than ``most`` to any of its others, (texts, others), in any embedding."""
+    def near(self, text: Ints, others: Int32s, most: float) -> Bools:
+        """Whether each text is nearer than ``most`` to any of the others in any embedding."""
         near = np.zeros(len(text), np.bool_)
+        each = np.broadcast_to(others, (len(text), len(others)))
         for space in self._spaces:
-            near |= (np.einsum("rd,rod->ro", space.texts[text], space.texts[others]) > most).any(axis=1)
+            near |= (np.einsum("rd,rod->ro", space.texts[text], space.texts[each]) > most).any(axis=1)
         for one in np.flatnonzero(near).tolist():
-            near[one] = any(self._too_near(int(text[one]), int(other), most) for other in others[one] if other >= 0)
+            near[one] = any(self._too_near(int(text[one]), int(other), most) for other in others if other >= 0)
         return near
 
     def _too_near(self, text: int, other: int, most: float) -> bool:
         if max(float(space.texts[text] @ space.texts[other]) for space in self._spaces) <= most:
             return False
-        different = exclusive(int(self._keys[text]), int(self._keys[other]), self._tables.relations)
-        return not (different or (self._digits[text] and self._digits[other]))
+        key, other_key = (int(self._rows.vocabulary.keys[one]) for one in (text, other))
+        return not (exclusive(key, other_key, self._tables.relations) or (self._digits[text] and self._digits[other]))
 
-    def refusal(self, row: int, column: int, text: int, choices: NDArray[np.integer]) -> Refusal | None:
+    def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.
 
         It must differ from the decoy that it replaces, too.
         """
-        key, keys = int(self._keys[text]), self._keys[choices].astype(np.int32)
+        vocabulary = self._rows.vocabulary
+        key, keys = int(vocabulary.keys[text]), vocabulary.keys[choices].astype(np.int32)
         reason = reason_against(key, int(keys[0]), keys[1:].copy(), len(keys) - 1, True, self._tables)
         if reason != ACCEPTED:
             return _OF_DECOYS[DecoyReason(reason)]
@@ -121,7 +127,7 @@ class ReplacementFilters:
             return Refusal.SHARED
         if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):
             return Refusal.RELATED
-        key_text = self._rows.vocabulary.key_texts[key]
+        key_text = vocabulary.key_texts[key]
         for answer in self._answers[row] if len(self._answers) else ():
             form = comparable(answer)
             if form == key_text or self._same_meaning(content, tuple(form.split())):
@@ -169,3 +175,37 @@ _ORDINALS = {
     )
 }
 """Ordinals in digits, as "19th" for "nineteenth"."""
+
+
+class TextCounts:
+    """How often each text is a decoy and a target of some rows.
+
+    Counts of texts reveal the target where frequent texts are targets too often or too seldom. A text that
+    occurs often must have its share of targets itself; of the texts that occur twice, all together.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._keys, size = rows.vocabulary.keys, len(rows.vocabulary.key_texts)
+        self._targets = np.bincount(rows.keys[:, 0], minlength=size)
+        self._decoys = np.bincount(rows.keys[rows.valid], minlength=size) - self._targets
+        self._per_target = max(float(np.median(rows.sizes)) - 1, 1.0)
+        self._most_surplus = UNBALANCED * len(rows)
+        twice = self._targets + self._decoys == 2
+        self._surplus = float(self._targets[twice].sum() - 2 * twice.sum() / (self._per_target + 1))
+
+    def may_add(self, text: Ints) -> Bools:
+        """Whether each text may become a decoy once more."""
+        targets, decoys = self._targets[self._keys[text]], self._decoys[self._keys[text]]
+        below, above = self._surplus < self._most_surplus, self._surplus > -self._most_surplus
+        own_share = decoys < np.maximum(self._per_target * targets, 1)
+        return np.where(targets + decoys == 1, np.where(targets > 0, below, above), own_share)
+
+    def move(self, old: int, new: int) -> None:
+        """Count a replacement."""
+        for text, change in ((old, -1), (new, 1)):
+            key = self._keys[text]
+            for sign, added in ((-1, change), (1, 0)):  # targets above their share, if the text occurs twice
+                targets, decoys = int(self._targets[key]), int(self._decoys[key])
+                if targets + decoys == 2:
+                    self._surplus += sign * (targets - 2 / (self._per_target + 1))
+                self._decoys[key] += added

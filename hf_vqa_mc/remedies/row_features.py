@@ -4,7 +4,7 @@ All functions take rows that need not exist, so that a candidate for a decoy can
 int32 (rows, choices) are numbers of texts, padded with MISSING, and ``asked`` (rows,) numbers of questions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,20 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
-from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.rng import mixed
 from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings
 
-Texts = NDArray[np.int32]
-"""(rows, choices): number of each text, padded with MISSING"""
-QuestionNumbers = NDArray[np.int32]
-"""(rows,): number of each row's question"""
 Columns = NDArray[np.float32]
 """(rows, choices, columns)"""
 AXES = 8
 """Principal components of an embedding that are features."""
+BEGINNING = 2
+"""First words that questions share, such as "Where is", so that a choice of the one can be one of the other."""
 _PREFIXES = (1, 2)
 """Numbers of first words of the question that are crossed with the words of a choice."""
+_AT_A_TIME = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +34,19 @@ class TextSpace:
     name: str
     texts: Embeddings
     questions: Embeddings
-    text_axes: NDArray[np.float32] = field(repr=False)
-    """(texts + 1, AXES)"""
-    question_axes: NDArray[np.float32] = field(repr=False)
-    """(questions + 1, AXES)"""
+    text_axes: Float32s = field(repr=False)  # (texts + 1, AXES): principal components
+    question_axes: Float32s = field(repr=False)  # (questions + 1, AXES)
 
     @classmethod
     def of(cls, name: str, texts: Embeddings, questions: Embeddings, rows: Sequence[Rows]) -> Self:
         """A space with its principal components, found on the texts and questions of some rows of the vocabulary."""
         used, asked = texts_and_questions(rows)
-        axes = _principal_axes(np.vstack([texts[used], questions[asked]]))
+        vectors = np.vstack([texts[used], questions[asked]])
+        sample = vectors[:: max(len(vectors) // 20_000, 1)].astype(np.float64)
+        centred = sample - sample.mean(axis=0)
+        axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :AXES]
+        signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])  # fixes the signs
+        axes = (axes * signs).astype(np.float32)
         return cls(name, texts, questions, np.round(texts @ axes, 5), np.round(questions @ axes, 5))
 
     @classmethod
@@ -53,12 +55,12 @@ class TextSpace:
         vocabulary = rows[0].vocabulary
         return cls.of(family.name, family.embed(vocabulary.choices), family.embed(vocabulary.questions), rows)
 
-    def question_cosines(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float32]:
+    def question_cosines(self, texts: Int32s, asked: Int32s) -> Float32s:
         """Cosine of each choice with its question, in [-1, 1]; 0 for padding."""
-        found: NDArray[np.float32] = np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
+        found: Float32s = np.einsum("rcd,rd->rc", self.texts[texts], self.questions[asked])
         return found
 
-    def centrality(self, texts: Texts) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def centrality(self, texts: Int32s) -> tuple[Float32s, Float32s]:
         """Mean and largest cosine of each choice with the others of its row."""
         vectors = self.texts[texts]
         cosines = vectors @ vectors.transpose(0, 2, 1)
@@ -68,27 +70,27 @@ class TextSpace:
         largest = np.where(others, cosines, -1).max(axis=2)
         return mean, np.where(others.any(axis=2), largest, 0)
 
+    def relations(self, texts: Int32s, asked: Int32s, question: bool) -> Columns:
+        """Relations of each choice to the other choices and, with ``question``, to the question."""
+        valid = texts != MISSING
+        columns = [one for values in self.centrality(texts) for one in relative_features(values, valid)]
+        axes = self.text_axes[texts]
+        some, others = np.where(valid[:, :, None], axes, 0), np.maximum(valid.sum(axis=1) - 1, 1)[:, None, None]
+        blocks = [axes, axes - (some.sum(axis=1, keepdims=True) - some) / others]
+        if question:
+            columns += relative_features(self.question_cosines(texts, asked), valid)
+            of_question = np.broadcast_to(self.question_axes[asked][:, None, :], axes.shape)
+            blocks += [of_question, of_question * axes]
+        return np.concatenate([np.stack(columns, axis=2), *blocks], axis=2).astype(np.float32)
 
-def texts_and_questions(rows: Sequence[Rows]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+
+def texts_and_questions(rows: Sequence[Rows]) -> tuple[Ints, Ints]:
     """The numbers of the texts and of the questions that some rows of one vocabulary have, ascending."""
     texts = np.unique(np.concatenate([one.texts[one.valid] for one in rows]))
     return texts, np.unique(np.concatenate([one.questions for one in rows]))
 
 
-def relation_columns(space: TextSpace, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:
-    """Relations of each choice to the other choices and, with ``question``, to the question, in one embedding."""
-    valid = texts != MISSING
-    columns = [one for values in space.centrality(texts) for one in relative_features(values, valid)]
-    axes = space.text_axes[texts]
-    blocks = [axes, axes - _mean_of_others(axes, valid)]
-    if question:
-        columns += relative_features(space.question_cosines(texts, asked), valid)
-        of_question = np.broadcast_to(space.question_axes[asked][:, None, :], axes.shape)
-        blocks += [of_question, of_question * axes]
-    return np.concatenate([np.stack(columns, axis=2), *blocks], axis=2).astype(np.float32)
-
-
-def relative_features(values: NDArray[np.floating], valid: NDArray[np.bool_]) -> list[NDArray[np.floating]]:
+def relative_features(values: NDArray[np.floating], valid: Bools) -> list[NDArray[np.floating]]:
     """Values (rows, choices), their difference from the mean of the row's others, and their rank in [0, 1]."""
     others = np.maximum(valid.sum(axis=1, keepdims=True) - 1, 1)
     rest = (np.where(valid, values, 0).sum(axis=1, keepdims=True) - values) / others
@@ -98,59 +100,36 @@ def relative_features(values: NDArray[np.floating], valid: NDArray[np.bool_]) ->
     return [np.where(valid, one, 0) for one in (values, values - rest, rank)]
 
 
-def _mean_of_others(values: NDArray[np.float32], valid: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """(rows, choices, columns): the mean over the other choices of the row."""
-    some = np.where(valid[:, :, None], values, 0)
-    others = np.maximum(valid.sum(axis=1) - 1, 1)[:, None, None]
-    mean: NDArray[np.float32] = (some.sum(axis=1, keepdims=True) - some) / others
-    return mean
-
-
-def _principal_axes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(dimensions, AXES): the first principal components, each with a fixed sign."""
-    sample = vectors[:: max(len(vectors) // 20_000, 1)].astype(np.float64)
-    centred = sample - sample.mean(axis=0)
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    axes = axes[:, ::-1][:, :AXES]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    found: NDArray[np.float32] = axes.astype(np.float32)
-    return found
-
-
 class TextForms:
     """Lengths and words of the texts and questions of a vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        worded = vocabulary.worded
-        keys = np.append(vocabulary.keys, 0)
-        self.numbers, self.starts, self.word_count = worded.numbers, worded.starts, worded.lengths
-        self._of_text = keys.astype(np.int64)
+        self._words = vocabulary.worded
+        self._of_text = np.append(vocabulary.keys, 0).astype(np.int64)
         self._first_question = len(vocabulary.key_texts)
         self._beginnings = vocabulary.beginnings
-        characters = np.array([*map(len, vocabulary.choices), 0], np.float32)
+        self.lengths = np.array([*map(len, vocabulary.choices), 0], np.float32)
+        """(texts + 1,): characters"""
         upper = [float(text[:1].isupper()) for text in vocabulary.choices]
         digits = [float(any(sign.isdigit() for sign in text)) for text in vocabulary.choices]
         stops = [float(text.rstrip()[-1:] in ".!?") for text in vocabulary.choices]
-        self._counted = (np.log1p(characters), np.log1p(self.word_count[self._of_text]))
+        self._counted = (np.log1p(self.lengths), np.log1p(self._words.lengths[self._of_text]))
         self._flags = [np.array([*flags, 0], np.float32) for flags in (upper, digits, stops)]
 
-    def words_of(self, texts: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _words_of(self, texts: Ints) -> tuple[Int64s, Int64s]:
         """The word numbers of some texts, concatenated, and the index of the text of each; MISSING has none."""
-        return self._words(self._of_text[texts], texts != MISSING)
+        return self._concatenated(self._of_text[texts], texts != MISSING)
 
-    def question_words(self, asked: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The word numbers of some questions, concatenated, and the index of the question of each."""
-        return self._words(asked.astype(np.int64) + self._first_question, np.ones(len(asked), np.bool_))
+    def _question_words(self, asked: Ints) -> tuple[Int64s, Int64s]:
+        return self._concatenated(asked.astype(np.int64) + self._first_question, np.ones(len(asked), np.bool_))
 
-    def _words(
-        self, index: NDArray[np.int64], valid: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        lengths = np.where(valid, self.word_count[index], 0)
+    def _concatenated(self, index: Int64s, valid: Bools) -> tuple[Int64s, Int64s]:
+        lengths = np.where(valid, self._words.lengths[index], 0)
         owner = np.repeat(np.arange(len(index)), lengths)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self.numbers[self.starts[index][owner] + within].astype(np.int64), owner
+        return self._words.numbers[self._words.starts[index][owner] + within].astype(np.int64), owner
 
-    def columns(self, texts: Texts, asked: QuestionNumbers, question: bool) -> Columns:
+    def columns(self, texts: Int32s, asked: Int32s, question: bool) -> Columns:
         """Lengths, capital letters, digits and closing marks; with ``question``, the share of its words."""
         valid = texts != MISSING
         values = [one for counted in self._counted for one in relative_features(counted[texts], valid)]
@@ -159,22 +138,20 @@ class TextForms:
             values += relative_features(self.question_overlap(texts, asked), valid)
         return np.stack(values, axis=2).astype(np.float32)
 
-    def question_overlap(self, texts: Texts, asked: QuestionNumbers) -> NDArray[np.float64]:
+    def question_overlap(self, texts: Int32s, asked: Int32s) -> Float64s:
         """(rows, choices): share of each choice's words that occur in the question."""
-        words, choice = self.words_of(texts.ravel())
-        in_question, row = self.question_words(asked)
+        words, choice = self._words_of(texts.ravel())
+        in_question, row = self._question_words(asked)
         base = int(max(words.max(initial=0), in_question.max(initial=0))) + 1
         known = np.unique(row * base + in_question)
         found = np.isin(choice // texts.shape[1] * base + words, known)
         lengths = np.maximum(np.bincount(choice, minlength=texts.size), 1)
-        share: NDArray[np.float64] = np.bincount(choice, found, minlength=texts.size) / lengths
+        share: Float64s = np.bincount(choice, found, minlength=texts.size) / lengths
         return share.reshape(texts.shape)
 
-    def hashed_words(
-        self, texts: Texts, asked: QuestionNumbers, question: bool, size: int
-    ) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def hashed_words(self, texts: Int32s, asked: Int32s, question: bool, size: int) -> list[tuple[Int64s, Int64s]]:
         """Hashed columns and choices (raveled) of words, bigrams and, with ``question``, words with its beginning."""
-        words, choice = self.words_of(texts.ravel())
+        words, choice = self._words_of(texts.ravel())
         bigram = (choice[1:] == choice[:-1]).nonzero()[0]
         found = [
             (_hashed(0, words, words * 0, size), choice),
@@ -185,8 +162,22 @@ class TextForms:
             found.append((_hashed(1 + length, words, begins[choice // texts.shape[1]], size), choice))
         return found
 
+    def hashed_pairs(self, texts: Int32s, asked: Int32s, question: bool, size: int) -> tuple[Int64s, Int64s]:
+        """As `hashed_words`, of pairs of a choice's word and one of the question, else of the row's other choices."""
+        words, choice = self._words_of(texts.ravel())
+        row = choice // texts.shape[1]
+        partners, owner = self._question_words(asked) if question else (words, row)
+        of_row = np.bincount(owner, minlength=len(texts))
+        repeats = of_row[row]
+        index = np.repeat(np.arange(len(words)), repeats)
+        first = (np.cumsum(of_row) - of_row)[row][index]
+        partner = first + np.arange(len(index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        kept = np.ones(len(index), np.bool_) if question else choice[index] != choice[partner]
+        index, partner = index[kept], partner[kept]
+        return _hashed(5 + question, words[index], partners[partner], size), choice[index]
 
-def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], size: int) -> NDArray[np.int64]:
+
+def _hashed(kind: int, one: Ints, other: Ints, size: int) -> Int64s:
     """A column in [0, size) for each pair of numbers of one kind."""
     of_kind = np.uint64(kind) << np.uint64(60)
     codes: Any = (one.astype(np.uint64) << np.uint64(32)) ^ (other + 2).astype(np.uint64) ^ of_kind
@@ -194,26 +185,47 @@ def _hashed(kind: int, one: NDArray[np.integer], other: NDArray[np.integer], siz
     return np.asarray(hashed, np.int64)
 
 
-def pair_columns(
-    forms: TextForms, texts: Texts, asked: QuestionNumbers, question: bool, size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Hashed pairs of a word of each choice with a word of the question, else with a word of the row's other choices.
+def in_blocks(score: Callable[[Int64s], NDArray[Any]], size: int, block: int = 4096) -> NDArray[Any]:
+    """Results of a function of row numbers, computed for some rows at a time to limit memory."""
+    parts = [score(np.arange(first, min(first + block, size))) for first in range(0, max(size, 1), block)]
+    return np.concatenate(parts)
 
-    Returns:
-        Columns in [0, size) and the index of each one's choice (raveled).
+
+def choice_columns(
+    spaces: Sequence[TextSpace], forms: TextForms, texts: Int32s, asked: Int32s, question: bool
+) -> Columns:
+    """Relations of each choice in every space, and lengths; with ``question``, also to the question."""
+
+    def block(some: Int64s) -> Columns:
+        parts = [one.relations(texts[some], asked[some], question) for one in spaces]
+        return np.concatenate([*parts, forms.columns(texts[some], asked[some], question)], axis=2)
+
+    return in_blocks(block, len(texts))
+
+
+def similar_rows(
+    spaces: Sequence[TextSpace], asked: Ints, groups: Ints, of: Ints, among: Ints, most: int, kinds: Ints | None = None
+) -> tuple[Int64s, Float32s]:
+    """For each of the rows ``of``, the ``most`` similar questions ``among`` rows (ascending) of other groups.
+
+    ``asked``, ``groups`` (image, video or context) and ``kinds``, in which neighbours are equal, are (rows,).
+    Similarity is the mean cosine over the spaces. Returns row numbers int64 (of, most), padded with MISSING, the most
+    similar first, and similarities in [-1, 1].
     """
-    width = texts.shape[1]
-    words, choice = forms.words_of(texts.ravel())
-    if question:
-        partners, owner = forms.question_words(asked)
-    else:
-        partners, owner = words, choice // width
-    of_row = np.bincount(owner, minlength=len(texts))
-    first = np.cumsum(of_row) - of_row
-    row = choice // width
-    repeats = of_row[row]
-    index = np.repeat(np.arange(len(words)), repeats)
-    partner = first[row][index] + np.arange(len(index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    kept = np.ones(len(index), np.bool_) if question else choice[index] != choice[partner]
-    index, partner = index[kept], partner[kept]
-    return _hashed(5 + question, words[index], partners[partner], size), choice[index]
+    most = min(most, len(among))
+    found, similarity = np.full((len(of), most), MISSING, np.int64), np.full((len(of), most), -1.0, np.float32)
+    questions = np.concatenate([space.questions for space in spaces], axis=1) / np.sqrt(len(spaces))
+    others = questions[asked[among]]
+    for first in range(0, len(of), _AT_A_TIME):
+        some = of[first : first + _AT_A_TIME]
+        cosines = np.round(questions[asked[some]] @ others.T, 5)
+        cosines[groups[some][:, None] == groups[among]] = -2
+        if kinds is not None:
+            cosines[kinds[some][:, None] != kinds[among]] = -2
+        best = np.sort(np.argpartition(-cosines, most - 1, axis=1)[:, :most], axis=1)
+        values = np.take_along_axis(cosines, best, axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")
+        best, values = (np.take_along_axis(one, order, axis=1) for one in (best, values))
+        found[first : first + len(some)] = np.where(values > -2, among[best], MISSING)
+        similarity[first : first + len(some)] = np.maximum(values, -1)
+    return found, similarity

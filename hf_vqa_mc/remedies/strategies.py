@@ -1,22 +1,21 @@
 """The strategies of a remedy, declared: what each one does, its options, and the rows that it suits."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import SetSettings, Settings
+from hf_vqa_mc.decoys.settings import Preset, SetSettings, Settings, preset_option
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import flag_of
-from hf_vqa_mc.remedies.config_names import pruned_config, remedied_config, repaired_config
-from hf_vqa_mc.remedies.settings import StrategySettings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, flag_of, option, settings
 
 if TYPE_CHECKING:
     from hf_vqa_mc.data.benchmark import Benchmark, Split
     from hf_vqa_mc.data.verdicts import Rejected
-    from hf_vqa_mc.remedies.candidate_sources import Candidate
+    from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.remedied import Remedied
 
 TO_GAIN = 0.05
@@ -28,16 +27,87 @@ OFTEN = 2
 """Questions per image, and rows per distinct answer, from which other rows' answers replace all decoys."""
 
 
-@dataclass(frozen=True, eq=False)
-class RemedyInputs:
+@settings
+class StrategySettings(SetSettings):
+    """Options of the strategies; `STRATEGIES` names those that each one uses."""
+
+    budget: float = option(
+        "Of repair: maximum fraction of the decoys that are changed.",
+        default=0.2,
+        check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
+    )
+    variant: str | None = option(
+        "Of iou_qou: iou_qou (default), iou, qou, all (also the published decoys); of closed: "
+        f"{', '.join(one.name for one in VARIANTS.values() if one.closed)}.",
+        default=None,
+    )
+    guarantee: Literal["choices", "question", "image"] | None = option(
+        "Of closed: choices (default), question or image. The rows of a closed answer set share their choices, so "
+        "every rule that sees the choices alone is at chance, also with the question, or also with the image. Other "
+        "rows are left out.",
+        default=None,
+    )
+    preset: Preset = preset_option("plausible")
+    decoys_per_set: int | None = option(
+        "Of iou_qou: number of IoU decoys, and of QoU decoys, per row; by default as many choices as published (with "
+        "--preset paper or --variant all: 3).",
+        default=None,
+        check=AT_LEAST_ONE,
+        panel=ADVANCED,
+    )
+    word_vectors: str | None = option(
+        "For similar questions and texts: a word2vec, GloVe or .kv file, a gensim-data name, or corpus. Needed for "
+        "QoU decoys.",
+        default=None,
+        check=VECTORS,
+    )
+    seed: int = option("Random seed.", default=0, check=SEED)
+    pool: str | None = option(
+        "Another dataset, on the same or other images, whose answers may become decoys: multiple-choice or open-ended "
+        "questions, or an annotation file of VQA next to its questions file.",
+        default=None,
+    )
+    captions: str | None = option(
+        "Of repair: captions whose objects may become decoys: a COCO captions file, or a table with image_id and "
+        "caption.",
+        default=None,
+    )
+    scene_graphs: Path | None = option(
+        "Of repair: scene graphs whose objects and attributes may become decoys: a file of GQA, or a folder of Visual "
+        "Genome.",
+        default=None,
+    )
+    candidates: Path | None = option(
+        "Of repair: table of texts that may become decoys of one question: question_id, text, source.", default=None
+    )
+    candidates_from: Any = option(
+        "Of repair: language model that writes wrong answers to each question of the evaluated split, named as in "
+        "vqa-mc judge; its replies are stored next to the output, and the same command does not ask again.",
+        default=None,
+    )
+    base_url: str | None = option(
+        "Of --candidates-from: address of an OpenAI-compatible server, such as http://localhost:8000/v1.", default=None
+    )
+    reject: Path | None = option(
+        "Table of verdicts, from people or vqa-mc judge: choices that are correct, too, do not become decoys of their "
+        "question, and rows with a bad question are left out.",
+        default=None,
+    )
+    prune: float | None = option(
+        "Of prune: remove rows until no blind probe gains more than this fraction over random guessing (0.05), or "
+        "half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
+        default=None,
+        check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
+    )
+
+
+class RemedyInputs(NamedTuple):
     """What a strategy reads."""
 
     benchmark: "Benchmark"
     settings: StrategySettings
-    candidates: "Sequence[Candidate]" = ()
-    """from elsewhere"""
-    verdicts: "Rejected | None" = None
-    """of ``reject``"""
+    candidates: "Sequence[Candidate]"  # from elsewhere
+    verdicts: "Rejected | None"  # of ``reject``
 
 
 @dataclass(frozen=True)
@@ -45,23 +115,24 @@ class Strategy:
     """The declaration of a strategy."""
 
     name: str
-    help: str
-    """a sentence without its subject"""
-    options: tuple[str, ...]
-    """fields of `StrategySettings` that it uses; all use ``seed``"""
+    help: str  # a sentence without its subject
+    options: tuple[str, ...]  # fields of `StrategySettings` that it uses; all use ``seed``
     remedy: "Callable[[RemedyInputs, Progress], Remedied]" = field(repr=False)
-    config: Callable[[str | None, StrategySettings], str | None] = field(repr=False)
-    """the output's config, from the published one"""
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    """those that an audit recommends"""
-    advice: str = ""
-    """what to do, in the sentence of `recommended`"""
-    suits: "Callable[[Split], bool]" = field(repr=False, default=lambda split: False)
-    """whether an audit recommends it for the rows"""
+    config: Callable[[str, StrategySettings], str] | None = field(repr=False)
+    """the output's config, from the published one; None where ``remedy`` names it"""
+    arguments: Mapping[str, str] = field(default_factory=dict)  # those that an audit recommends
+    advice: str = ""  # what to do, in the sentence of `recommended`; without it an audit never recommends it
+    repeats: bool = False  # whether an audit recommends it where answers and images repeat, or where they do not
     guarantees: bool = False
     """whether it is written whatever the report probes find, since it was asked for what it guarantees"""
-    keeps_choices: bool = False
-    """whether it removes rows and changes no choice"""
+    keeps_choices: bool = False  # whether it removes rows and changes no choice
+
+    def apply(self, given: RemedyInputs, progress: Progress) -> "Remedied":
+        """The remedied benchmark under the name of its new config; one without configs remains without."""
+        made, config = self.remedy(given, progress), given.benchmark.config
+        if config is None or self.config is None:
+            return made
+        return made._replace(benchmark=replace(made.benchmark, config=self.config(config, given.settings)))
 
 
 def strategy_of(given: StrategySettings, name: str | None) -> Strategy:
@@ -93,28 +164,21 @@ def strategy_of(given: StrategySettings, name: str | None) -> Strategy:
 
 def recommended(split: "Split") -> tuple[Strategy, str]:
     """The strategy that suits the rows of a split, and a sentence that says why."""
-    questions, rows = repetition(split)
-    chosen = next(one for one in STRATEGIES.values() if one.suits(split))
-    images = f"{questions:.1f} questions per image" if questions else "No images"
-    return chosen, f"{images}, {rows:.1f} rows per distinct answer: {chosen.advice}"
-
-
-def repetition(split: "Split") -> tuple[float, float]:
-    """The mean number of questions per image, and of rows per distinct target; 0 without images."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from hf_vqa_mc.decoys.candidates import starts
 
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
-    choices, rows = split.rows["choices"].combine_chunks(), split.rows.num_rows
+    questions = len(images) / max(len(images.unique()), 1)  # per image; 0 without images
+    choices = split.rows["choices"].combine_chunks()
     first = starts(pc.list_value_length(choices).to_numpy())[:-1]
     targets = pc.list_flatten(choices).take(pa.array(first + split.rows["label"].to_numpy()))
-    return len(images) / max(len(images.unique()), 1), rows / len(targets.unique())
-
-
-def _repeats(split: "Split") -> bool:
-    return min(repetition(split)) >= OFTEN
+    rows = len(targets) / len(targets.unique())  # per distinct answer
+    repeats = min(questions, rows) >= OFTEN
+    chosen = next(one for one in STRATEGIES.values() if one.advice and one.repeats == repeats)
+    found = f"{questions:.1f} questions per image" if questions else "No images"
+    return chosen, f"{found}, {rows:.1f} rows per distinct answer: {chosen.advice}"
 
 
 def _variant(given: StrategySettings, default: str) -> str:
@@ -123,10 +187,22 @@ def _variant(given: StrategySettings, default: str) -> str:
     return next(closed, given.variant or default)
 
 
+def _remedied_config(default: str, config: str, given: StrategySettings) -> str:
+    """The name of a config with new decoys.
+
+    >>> given = StrategySettings()
+    >>> _remedied_config("iou_qou", "easyvqa_random_uniform", given), _remedied_config("sets", "rows_v2", given)
+    ('easyvqa_iou_qou_remedied', 'rows_v2_sets_remedied')
+    """
+    source = config.removesuffix("_remedied")
+    known = [f"_{name}" for name in VARIANTS if source.endswith(f"_{name}")]
+    return f"{source.removesuffix(max(known, key=len, default=''))}_{_variant(given, default)}_remedied"
+
+
 def _repair(given: RemedyInputs, progress: Progress) -> "Remedied":
     import pyarrow.compute as pc
 
-    from hf_vqa_mc.remedies.repaired import repair_benchmark
+    from hf_vqa_mc.remedies.repair import repair_benchmark
     from hf_vqa_mc.text.embeddings import embedding_families
     from hf_vqa_mc.text.many_texts import word_lists
     from hf_vqa_mc.text.word_vectors import load_word_vectors
@@ -139,15 +215,8 @@ def _repair(given: RemedyInputs, progress: Progress) -> "Remedied":
     chosen, vectors = given.settings, None
     if chosen.word_vectors is not None:
         vectors = load_word_vectors(chosen.word_vectors, sentences, chosen.seed, progress)
-    return repair_benchmark(
-        given.benchmark,
-        embedding_families(vectors),
-        chosen.budget,
-        chosen.seed,
-        given.candidates,
-        given.verdicts,
-        progress,
-    )
+    families, sources = embedding_families(vectors), (given.candidates, given.verdicts)
+    return repair_benchmark(given.benchmark, families, chosen.budget, chosen.seed, *sources, progress)
 
 
 def _new_decoys(default: str, given: RemedyInputs, progress: Progress) -> "Remedied":
@@ -175,7 +244,7 @@ def _best(given: RemedyInputs, progress: Progress) -> "Remedied":
     from hf_vqa_mc.remedies.judgement import nearest_to_chance
     from hf_vqa_mc.text.embeddings import embedding_families
 
-    makers = {name: partial(one.remedy, given) for name, one in STRATEGIES.items() if name != "best"}
+    makers = {name: partial(one.apply, given) for name, one in STRATEGIES.items() if name != "best"}
     return nearest_to_chance(given.benchmark, makers, embedding_families(), given.settings.seed, progress)
 
 
@@ -187,20 +256,18 @@ STRATEGIES = {
             "change the fewest decoys",
             ("budget", "word_vectors", "pool", *SOURCES, "reject"),
             _repair,
-            lambda config, given: repaired_config(config),
-            {},
-            "change the fewest decoys",
-            lambda split: not _repeats(split),
+            lambda config, given: f"{config.removesuffix('_repaired')}_repaired",
+            advice="change the fewest decoys",
         ),
         Strategy(
             "closed",
             "closed answer sets (--guarantee)",
             ("guarantee", "variant", "preset", "word_vectors", "reject", *SET_OPTIONS),
             partial(_new_decoys, "sets"),
-            lambda config, given: remedied_config(config, _variant(given, "sets")),
+            partial(_remedied_config, "sets"),
             {"guarantee": "choices", "word_vectors": "corpus"},
             "closed answer sets (or all decoys replaced: --strategy iou_qou)",
-            _repeats,
+            repeats=True,
             guarantees=True,
         ),
         Strategy(
@@ -209,14 +276,14 @@ STRATEGIES = {
             "datasets with many questions per image and answers that repeat",
             ("variant", "preset", "decoys_per_set", "word_vectors", "pool", "reject"),
             partial(_new_decoys, "iou_qou"),
-            lambda config, given: remedied_config(config, _variant(given, "iou_qou")),
+            partial(_remedied_config, "iou_qou"),
         ),
         Strategy(
             "prune",
             "remove rows (--prune)",
             ("prune",),
             _prune,
-            lambda config, given: pruned_config(config),
+            lambda config, given: f"{config.removesuffix('_pruned')}_pruned",
             keeps_choices=True,
         ),
         Strategy(
@@ -224,7 +291,7 @@ STRATEGIES = {
             "the one of these after which held-out probes find least",
             ("budget", "preset", "decoys_per_set", "word_vectors", "pool", *SOURCES, "reject", *SET_OPTIONS),
             _best,
-            lambda config, given: None,
+            None,
         ),
     )
 }

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.data import Benchmark
-from hf_vqa_mc.remedies.harm import Change, Comparison
-from hf_vqa_mc.remedies.judgement import IMPLAUSIBLE
+from hf_vqa_mc.remedies.judgement import IMPLAUSIBLE, Change, Comparison
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES
 from hf_vqa_mc.report.plain_text import count, percent, points
 from hf_vqa_mc.text.tables import TextTable

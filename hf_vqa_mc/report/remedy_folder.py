@@ -8,7 +8,7 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.io.atomic import json_bytes
 from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.redaction import public_name, without_folders
-from hf_vqa_mc.remedies.harm import Comparison
+from hf_vqa_mc.remedies.judgement import Comparison
 from hf_vqa_mc.remedies.remedied import in_words
 from hf_vqa_mc.report.audit_folder import REPORT
 from hf_vqa_mc.report.figures import chart

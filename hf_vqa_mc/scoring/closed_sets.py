@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.closed_sets import SET_KINDS
+from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.questions import Questions
 from hf_vqa_mc.text.normalisation import comparable

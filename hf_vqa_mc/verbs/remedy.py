@@ -13,17 +13,15 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, subset, verb
-from hf_vqa_mc.remedies.settings import StrategySettings
-from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, strategy_of
+from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, StrategySettings, strategy_of
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, Step, frame_of, in_html
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
 
     from hf_vqa_mc.data import Benchmark
-    from hf_vqa_mc.remedies.candidate_sources import Candidate
-    from hf_vqa_mc.remedies.harm import Comparison
-    from hf_vqa_mc.remedies.remedied import Remedied
+    from hf_vqa_mc.remedies.candidate_pool import Candidate
+    from hf_vqa_mc.remedies.judgement import Comparison
     from hf_vqa_mc.report.judgement import Figure
 
 
@@ -222,10 +220,12 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.dataset.writing import check_config, check_output
     from hf_vqa_mc.io.atomic import publish_together
     from hf_vqa_mc.io.outputs import check_outside
-    from hf_vqa_mc.remedies.rejections import read_rejections
+    from hf_vqa_mc.remedies.judgement import judge
+    from hf_vqa_mc.remedies.remedied import read_rejections
     from hf_vqa_mc.report.audit_folder import check_report_folder, staged_report
     from hf_vqa_mc.report.judgement import judgement_figures
     from hf_vqa_mc.report.remedy_folder import JUDGED, report_contents
+    from hf_vqa_mc.text.embeddings import embedding_families
 
     strategy = strategy_of(settings, settings.strategy)
     read = settings.pool, settings.captions, settings.scene_graphs, settings.candidates, settings.reject
@@ -243,11 +243,16 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
             f"{benchmark.test.location}: no column holds its choices ({benchmark.spec.choices.description}), so other "
             "choices cannot be written; add a column with lists of choices"
         )
-    if settings.output is not None and (config := strategy.config(benchmark.config, settings)) is not None:
-        check_config(benchmark, settings.output, config, settings.overwrite)
+    if settings.output is not None and strategy.config is not None and benchmark.config is not None:
+        check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
     benchmark, candidates = _candidates(settings, benchmark, progress)
-    made = strategy.remedy(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
-    comparison, unjudged = _judged(settings, benchmark, made, progress)
+    made = strategy.apply(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
+    comparison, unjudged = None, ""
+    changes, families = made.statistics.get("changes", ()), embedding_families()
+    try:
+        comparison = judge(benchmark.test, made.benchmark.test, families, settings.seed, changes, progress)
+    except InputError as error:  # too few groups of rows
+        unjudged = str(error)
     table = judgement_figures(benchmark, made.benchmark, comparison)
     result = RemedyResult(benchmark, made.benchmark, made.statistics, comparison, table, settings, unjudged)
     with contextlib.ExitStack() as stack:
@@ -270,7 +275,7 @@ def _candidates(
     """Candidates from all sources, and the benchmark with a note on questions to which a model does not reply."""
     from hf_vqa_mc.evaluation.wrong_answers import write_wrong_answers
     from hf_vqa_mc.io.hub_folder import file_name
-    from hf_vqa_mc.remedies.candidate_sources import from_replies, read_candidates
+    from hf_vqa_mc.remedies.candidate_pool import from_replies, read_candidates
 
     named = settings.pool, settings.captions, settings.scene_graphs, settings.candidates
     found = read_candidates(benchmark, *named, progress)
@@ -286,19 +291,3 @@ def _candidates(
         note = f"{public_name(written.model)} wrote no candidates for {missing}, such as: {written.failures[0]}"
         benchmark = replace(benchmark, notes=(*benchmark.notes, note))
     return benchmark, [*found, *from_replies(written.answers, written.model)]
-
-
-def _judged(
-    settings: RemedySettings, benchmark: "Benchmark", made: "Remedied", progress: Progress
-) -> "tuple[Comparison | None, str]":
-    """Report probes before and after, run once; or why there are none."""
-    from hf_vqa_mc.remedies.judgement import judge
-    from hf_vqa_mc.text.embeddings import embedding_families
-
-    changes, families = made.statistics.get("changes", ()), embedding_families()
-    published, remedied = benchmark.test, made.benchmark.test
-    try:
-        found = judge(published, remedied, families, settings.seed, changes, progress)
-    except InputError as error:  # too few groups of rows
-        return None, str(error)
-    return found, ""

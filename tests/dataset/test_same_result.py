@@ -46,7 +46,7 @@ def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
         over_ranges(kernel, size, max(1, step // 500), *arguments)
 
     over_ranges = compiled.over_ranges
-    for module in ("image_only_candidates", "fallbacks", "question_only_candidates"):
+    for module in ("image_only_unresolvable", "fallbacks", "question_only_unresolvable"):
         monkeypatch.setattr(f"hf_vqa_mc.decoys.{module}.over_ranges", over_small_ranges)
 
 

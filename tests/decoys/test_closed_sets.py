@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.decoys import closed_set_builder
-from hf_vqa_mc.decoys.answer_propensity import answer_propensities
+from hf_vqa_mc.decoys import propensity_model
+from hf_vqa_mc.decoys.propensity_model import answer_propensities
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.errors import InputError
@@ -60,10 +60,10 @@ def one_fit(monkeypatch):
 
     def first(*arguments):
         found = answer_propensities(*arguments)
-        monkeypatch.setattr(closed_set_builder, "answer_propensities", lambda *_: found)
+        monkeypatch.setattr(propensity_model, "answer_propensities", lambda *_: found)
         return found
 
-    monkeypatch.setattr(closed_set_builder, "answer_propensities", first)
+    monkeypatch.setattr(propensity_model, "answer_propensities", first)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,8 +8,8 @@ import pytest
 
 from hf_vqa_mc.audits.closed_sets import exact_sets
 from hf_vqa_mc.data.benchmark import ROWS
-from hf_vqa_mc.decoys.closed_sets import GRID, LATIN, SET_KINDS
 from hf_vqa_mc.decoys.crossed_sets import IMAGE_SETS, QUESTION_SETS
+from hf_vqa_mc.decoys.kind import GRID, LATIN, SET_KINDS
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import context_of
 from tests.decoys.test_closed_sets import ANSWERS, built, rows_of, sets_of, triplets

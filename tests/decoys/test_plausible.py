@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.decoys.answer_types import CATEGORIES, N_TYPES, YES_OR_NO, answer_types
 from hf_vqa_mc.decoys.candidates import contains, too_similar, without_fillers
+from hf_vqa_mc.decoys.plausible_answers import CATEGORIES, N_TYPES, YES_OR_NO, answer_types
 from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.small_worlds import build, candidates_of, random_vectors, triplet
 

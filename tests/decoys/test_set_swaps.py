@@ -5,11 +5,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from hf_vqa_mc.decoys import closed_set_builder, set_swaps
-from hf_vqa_mc.decoys.answer_propensity import Propensities
+from hf_vqa_mc.decoys import closed_set_builder
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
-from hf_vqa_mc.decoys.set_rows import SCALE, may_share, rows_of
+from hf_vqa_mc.decoys.propensity_model import Propensities
+from hf_vqa_mc.decoys.set_rows import SCALE, may_share, rows_of, swap_rows
 from hf_vqa_mc.decoys.settings import Settings
 from tests.decoys.test_closed_sets import ANSWERS, triplets
 
@@ -22,7 +22,7 @@ def world(seed, n_rows=90, extra=15, far=()):
     given = [(at // 2, f"what is number {at}", ANSWERS[at % SIZE]) for at in range(n_rows)]
     given += [(n_rows + at, f"what is number {n_rows + at}", str(rng.choice(ANSWERS))) for at in range(extra)]
     given[1] = (*given[1], [given[1][2], *ANSWERS[SIZE:]])  # human answers that exclude the targets of some others
-    indexed = IndexedTriplets.of(triplets(given), Settings())
+    indexed = IndexedTriplets(triplets(given), Settings())
     rows = rows_of(indexed)
     coordinates = rng.integers(-FAR // 8, FAR // 8, size=(len(given), 2))
     coordinates[far] += FAR  # their sets cannot exchange rows with others
@@ -55,7 +55,7 @@ def test_sets_stay_valid_and_leak_less(seed):
     indexed, rows, propensities, partners, groups = world(seed)
     before, given = leak(partners, propensities, rows)
     tables = indexed.candidates.tables
-    set_swaps.swap_rows(groups, partners, propensities, rows, tables)
+    swap_rows(groups, partners, propensities, rows, tables)
     after, found = leak(partners, propensities, rows)
     assert len(found) == len(given) and len(np.unique(found)) == found.size
     assert after.sum() < 0.7 * before.sum()
@@ -74,7 +74,7 @@ def test_repeated_until_nothing_changes_no_exchange_of_two_rows_would_decrease_t
     tables, before = indexed.candidates.tables, None
     while before is None or (before != partners).any():
         before = partners.copy()
-        set_swaps.swap_rows(groups, partners, propensities, rows, tables)
+        swap_rows(groups, partners, propensities, rows, tables)
     leaks, sets = leak(partners, propensities, rows)
     in_first, tried_any = sets[:, 0] < groups[1][1], False
     for one, other in combinations(range(len(sets)), 2):
@@ -96,11 +96,11 @@ def test_sets_of_a_single_question_and_sets_in_several_groups_are_kept():
     indexed, rows, propensities, partners, _ = world(3)
     before = partners.copy()
     across = np.arange(len(partners)), np.arange(0, len(partners) + 1, 1)
-    set_swaps.swap_rows(across, partners, propensities, rows, indexed.candidates.tables)
+    swap_rows(across, partners, propensities, rows, indexed.candidates.tables)
     assert (partners == before).all()
     same = rows._replace(questions=np.zeros(len(partners), np.int32), images=np.arange(len(partners), dtype=np.int32))
     whole = np.arange(len(partners)), np.array([0, len(partners)])
-    set_swaps.swap_rows(whole, partners, propensities, same, indexed.candidates.tables)
+    swap_rows(whole, partners, propensities, same, indexed.candidates.tables)
     assert (partners == before).all()
 
 
@@ -109,6 +109,6 @@ def test_rows_join_only_near_ones():
     indexed, rows, propensities, partners, _ = world(5, far=far)
     whole = np.arange(len(partners)), np.array([0, len(partners)])
     before = partners.copy()
-    set_swaps.swap_rows(whole, partners, propensities, rows, indexed.candidates.tables)
+    swap_rows(whole, partners, propensities, rows, indexed.candidates.tables)
     assert (partners != before).any()
     assert set(partners[far].ravel().tolist()) == set(far)

@@ -8,10 +8,9 @@ from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies import candidate_pool
-from hf_vqa_mc.remedies.candidate_pool import CandidatePool, candidate_table
-from hf_vqa_mc.remedies.candidate_sources import Candidate
+from hf_vqa_mc.remedies.candidate_pool import Candidate, CandidatePool, candidate_table
 from hf_vqa_mc.remedies.judging_probes import JudgingInputs
-from hf_vqa_mc.remedies.repaired import repair_benchmark
+from hf_vqa_mc.remedies.repair import repair_benchmark
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from tests.audits.planted import planted, words
 from tests.remedies.test_repair import Letters

@@ -8,7 +8,7 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.remedies.candidate_sources import (
+from hf_vqa_mc.remedies.candidate_pool import (
     Candidate,
     images_in_common,
     read_candidate_table,

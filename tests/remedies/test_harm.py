@@ -4,7 +4,7 @@ import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.remedies import judging_probes
-from hf_vqa_mc.remedies.harm import compare_probes, two_way_error
+from hf_vqa_mc.remedies.judgement import compare_probes, two_way_error
 from hf_vqa_mc.report.judgement import verdict
 
 ROWS = 2_000

@@ -12,7 +12,7 @@ from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.remedies.candidate_sources import from_questions
+from hf_vqa_mc.remedies.candidate_pool import from_questions
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
 from hf_vqa_mc.remedies.remedied import in_words
 
@@ -164,7 +164,7 @@ def test_decoys_of_many_rows_come_from_random_parts_that_keep_images_whole(tmp_p
         for number in range(240)
     ]
     benchmark = read_benchmark(written(tmp_path / "c.jsonl", rows))
-    monkeypatch.setattr("hf_vqa_mc.remedies.triplets.LARGEST_POOL", 80)
+    monkeypatch.setattr("hf_vqa_mc.remedies.new_decoys.LARGEST_POOL", 80)
     remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
     assert "into 3 random parts" in " ".join(in_words(remedied.statistics))
     image = {row["question_id"]: row["image_id"] for row in rows}

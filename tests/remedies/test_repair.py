@@ -3,7 +3,8 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, JudgingInputs, report_folds, run_judging_probes
+from hf_vqa_mc.remedies.cross_fitting import group_folds
+from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, REPORT_SEED, JudgingInputs, run_judging_probes
 from hf_vqa_mc.remedies.repair import repair
 from hf_vqa_mc.remedies.row_features import TextForms
 from hf_vqa_mc.text.embeddings import normalised
@@ -33,7 +34,7 @@ def made(bias, strength, seed=0, rows=ROWS, shuffled=False):
 
 def accuracy(rows, groups, names):
     probes = [one for one in REPORT_PROBES if one.name in names]
-    judged = JudgingInputs(rows, report_folds(groups, 0), TextForms(rows.vocabulary), [], 0, (rows,))
+    judged = JudgingInputs(rows, group_folds(groups, REPORT_SEED), TextForms(rows.vocabulary), [], 0, (rows,))
     return {name: one.scores.mean() for name, one in run_judging_probes(probes, judged).items()}
 
 

@@ -6,8 +6,7 @@ import datasets
 import pytest
 
 from hf_vqa_mc.data.reading import read_benchmark
-from hf_vqa_mc.remedies.settings import StrategySettings
-from hf_vqa_mc.remedies.strategies import STRATEGIES, recommended
+from hf_vqa_mc.remedies.strategies import STRATEGIES, StrategySettings, recommended
 
 
 @pytest.mark.parametrize(

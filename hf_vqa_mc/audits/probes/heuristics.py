@@ -14,7 +14,7 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
+from hf_vqa_mc.decoys.statistics import NEVER_SEEN, decoys_per_row, occurrences, prior_rule, target_picked
 
 LAST = "last choice"
 POSITIONS = "ABCDEFGHIJ"
@@ -133,8 +133,8 @@ def _likelihood(rows: Rows, folds: Folds) -> tuple[Values, NDArray[np.int64]]:
         if not test.all():
             train = rows.keys[~test]
             decoys[test] = n_decoys = decoys_per_row(train)
-            rule = PriorRule.fit(train, len(rows.vocabulary.key_texts), n_decoys)
-            likelihood[test] = rule.likelihood[rows.keys[test]]
+            known = prior_rule(*occurrences(train, len(rows.vocabulary.key_texts)), n_decoys)
+            likelihood[test] = known[rows.keys[test]]
     return likelihood, decoys
 
 
