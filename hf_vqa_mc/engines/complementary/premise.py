@@ -12,7 +12,7 @@ clock?" needs a clock and no tree; "is there a tree?" and "is this a kitchen?" n
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.vocabulary import vocabulary
@@ -62,12 +62,10 @@ _BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMA
 
 @dataclass
 class Known:
-    """Known facts about images, by image_id."""
+    """Known facts about images, by image_id: captions, and the categories of annotated objects."""
 
     captions: dict[str, list[str]] = field(default_factory=dict)
-    """the captions of each image"""
-    instances: dict[str, set[str]] = field(default_factory=dict)
-    """the categories of the objects annotated in each image: all that it shows of ``categories``"""
+    instances: dict[str, set[str]] = field(default_factory=dict)  # all that the image shows of ``categories``
     categories: frozenset[str] = frozenset()
 
 
@@ -76,32 +74,27 @@ class Premises:
 
     def __init__(self, image_ids: Sequence[str], questions: Iterable[tuple[str, str, int]], known: Known) -> None:
         """``questions``: text, answer and the index of the image in ``image_ids``; ``known``: of the images."""
-        self._present: list[set[str]] = [set() for _ in image_ids]
+        names = {name: "_".join(words(name)) for name in known.categories}  # as objects_in has them: fire_hydrant
+        named: list[list[str]] = [[] for _ in image_ids]
         for question, answer, image in questions:
-            self._present[image] |= _with_kinds(_asserted(question, answer))
+            named[image] += _asserted(question, answer)
         self._absent: list[frozenset[str]] = []
-        for present, image_id in zip(self._present, image_ids, strict=True):
-            for caption in known.captions.get(image_id, ()):
-                present |= _with_kinds(objects_in(caption))
-            shown = known.instances.get(image_id)
-            present |= _with_kinds(map(_category, shown or ()))
-            absent = known.categories - shown if shown is not None else ()
-            self._absent.append(frozenset(map(_category, absent)))
+        for found, image_id in zip(named, image_ids, strict=True):
+            found += chain.from_iterable(map(objects_in, known.captions.get(image_id, ())))
+            shown = known.instances.get(image_id, known.categories)
+            found += [names[name] for name in known.instances.get(image_id, ())]
+            self._absent.append(frozenset(names[name] for name in known.categories - shown))
+        self._present = [frozenset[str]().union(*map(kinds_of, found)) for found in named]
 
     def judge(self, question: str, images: Iterable[int]) -> list[int]:
-        """Whether the objects that a question presupposes are known to be in images, given by index.
-
-        For each image HOLDS if all are known to be present, FAILS if one is known to be absent, else UNKNOWN; NONE if
-        the question presupposes nothing.
-        """
+        """For each image: HOLDS if all presupposed objects are known to be there, FAILS if one is known to be absent."""
         objects = presupposed(question)
-        if objects is None:
-            return [NONE for _ in images]
         judged = []
         for image in images:
-            missing = [noun for noun in objects if noun not in self._present[image]]
+            missing = [noun for noun in objects or () if noun not in self._present[image]]
             fails = any(self._absent[image] & kinds_of(noun) for noun in missing)
-            judged.append(HOLDS if objects and not missing else FAILS if fails else UNKNOWN)
+            state = HOLDS if objects and not missing else FAILS if fails else UNKNOWN
+            judged.append(NONE if objects is None else state)
         return judged
 
 
@@ -153,21 +146,19 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     >>> noun_phrases("Two women sit at an old wooden table.")
     ('women', 'table', 'old wooden table')
     """
-    spoken = words(text)
+    spoken, adjectives = words(text), load_wordnet().adjectives
+    qualities = [
+        word not in _NOT_OBJECTS and not word.endswith("ing") and bool(adjectives.senses(word)) for word in spoken
+    ]
     found: list[str] = []
     for one in _named_in(spoken):
         if spoken[one.start] in WORDS.persons:  # pronouns
             continue
         start = one.start
-        while start and _is_quality(spoken[start - 1]):
+        while start and qualities[start - 1]:
             start -= 1
         found += [" ".join(spoken[one.start : one.end]), " ".join(spoken[start : one.end])]
     return tuple(dict.fromkeys(found))
-
-
-def _is_quality(word: str) -> bool:
-    """Whether a word before a noun is an adjective, and no participle such as "wearing"."""
-    return word not in _NOT_OBJECTS and not word.endswith("ing") and bool(load_wordnet().adjectives.senses(word))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -196,12 +187,10 @@ def _named_in(spoken: Sequence[str]) -> list[_Named]:
     for position, word in enumerate(spoken):
         if found and found[-1].end > position:
             continue
-        pair = "_".join(spoken[position : position + 2])
+        pair, form = "_".join(spoken[position : position + 2]), _PERSONS.get(word, word)
         if position + 1 < len(spoken) and word not in _NOT_OBJECTS and (noun := _object(pair)):
             found.append(_Named(noun, position, position + 2))
-            continue
-        form = _PERSONS.get(word, word)
-        if form not in _NOT_OBJECTS and form not in WORDS.picture and (noun := _object(form)):
+        elif form not in _NOT_OBJECTS and form not in WORDS.picture and (noun := _object(form)):
             found.append(_Named(noun, position, position + 1))
     return found
 
@@ -245,15 +234,6 @@ def _asserted(question: str, answer: str) -> list[str]:
     return [*((presupposed(question) or ()) if chooses else objects_in(question)), *objects_in(answer)]
 
 
-def _with_kinds(nouns: Iterable[str]) -> set[str]:
-    return {kind for noun in nouns for kind in kinds_of(noun)}
-
-
-def _category(name: str) -> str:
-    """A category's name as objects_in returns it: "fire hydrant" is fire_hydrant."""
-    return "_".join(words(name))
-
-
 @lru_cache(maxsize=1 << 16)
 def _object(form: str) -> str:
     """The base form of a noun whose most frequent sense is an object, else ""."""
@@ -278,15 +258,10 @@ def _first_sense_names() -> dict[int, list[str]]:
     return names
 
 
-@lru_cache(maxsize=1)
-def _roots() -> frozenset[int]:
-    nouns = load_wordnet().nouns
-    return frozenset(nouns.senses(lemma)[sense] for lemma, sense in _ROOTS.items())
-
-
 @lru_cache(maxsize=1 << 16)
 def _is_object(sense: int) -> bool:
-    return not _roots().isdisjoint(_ancestors(sense))
+    nouns = load_wordnet().nouns
+    return any(nouns.senses(lemma)[root] in _ancestors(sense) for lemma, root in _ROOTS.items())
 
 
 def _ancestors(sense: int) -> frozenset[int]:
