@@ -13,7 +13,6 @@ from hf_vqa_mc import engines
 from hf_vqa_mc.engines import english
 from hf_vqa_mc.engines.complementary import premise
 from hf_vqa_mc.engines.gqa import (
-    cleaning,
     distractors,
     edges,
     normalising,
@@ -30,10 +29,9 @@ from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 FOLDER = Path(engines.__file__).parent
 SCHEMAS: dict[str, type] = {
     "complementary/words": premise.Words,
-    "gqa/cleaning": cleaning.NameWords,
     "gqa/edges": edges.EdgeRules,
     "gqa/kinds": ontology.Kinds,
-    "gqa/mentions": wording.Mentions,
+    "gqa/normalising": normalising.AnnotatedWords,
     "gqa/nouns": own_ontology.Nouns,
     "gqa/plurals": english.Plurals,
     "gqa/published": ontology_files.Published,
@@ -41,7 +39,6 @@ SCHEMAS: dict[str, type] = {
     "gqa/scenes": scene_graph.SceneSigns,
     "gqa/templates": wording.Templates,
     "gqa/unannotated": distractors.Unannotated,
-    "gqa/value_types": normalising.ValueTypes,
     "gqa/values": own_ontology.Values,
     "gqa/wording": wording.Words,
     "tdiuc/answers": words.Answers,

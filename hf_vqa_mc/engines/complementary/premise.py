@@ -87,7 +87,7 @@ class Premises:
         self._present = [frozenset[str]().union(*map(kinds_of, found)) for found in named]
 
     def judge(self, question: str, images: Iterable[int]) -> list[int]:
-        """For each image: HOLDS if all presupposed objects are known to be there, FAILS if one is known to be absent."""
+        """For each image: HOLDS if all presupposed objects are known to be there, FAILS if one is known not to."""
         objects = presupposed(question)
         judged = []
         for image in images:

@@ -1,6 +1,7 @@
 """The relations of a scene graph: the consistent ones of its file, and implied ones (Sect. 3.2)."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from hf_vqa_mc.engines.gqa.cleaning import folded
 from hf_vqa_mc.engines.gqa.ontology import RELATIONS, Noun, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, is_left_of
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
@@ -195,6 +195,15 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
 
 
 _THIRD_PERSON = re.compile(r"^([a-z]+?)(?:(ie)s|(sse|she|che|xe|zze)s|s)$")
+_INVISIBLE = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and invisible characters.
+
+
+def folded(text: str) -> str:
+    """NFKD letters without accents, marks and invisible characters."""
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in _INVISIBLE)
 
 
 def cleaned_relation(text: str) -> str:

@@ -84,11 +84,6 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
     return Entailments(entailed, [alike[key] for key in keys], [contents[content] for _, content in keys])
 
 
-def _kind_of(ontology: Ontology, name: str) -> str:
-    """The kind by which a name selects: a noun's kind, or the category itself."""
-    return ontology.nouns[name].kind if name in ontology.nouns else name
-
-
 def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
     """Whether all objects of one kind are of another."""
     return other in (ANYTHING, kind) or (kind in ontology.nouns and ontology.isa(kind, other))
@@ -107,14 +102,11 @@ def _relation(ontology: Ontology, subject: str, relation: str, target: str, sign
     return ("relation", subject, relation, target, sign)
 
 
-def _about(fact: Fact, one: str, other: str) -> Fact:
-    """A "value" or "relation" fact about another object."""
+def _about(fact: Fact, one: str, other: str, opposite: bool = False) -> Fact:
+    """A "value" or "relation" fact, or its opposite, about another object."""
     ends = (1, 3) if fact[0] == "relation" else (1,)
-    return tuple(other if index in ends and part == one else part for index, part in enumerate(fact))
-
-
-def _opposite(fact: Fact) -> Fact:
-    return (*fact[:-1], OPPOSITE[fact[-1]])
+    *parts, sign = (other if index in ends and part == one else part for index, part in enumerate(fact))
+    return (*parts, OPPOSITE[sign] if opposite else sign)
 
 
 def _objects(fact: Fact) -> Iterator[str]:
@@ -137,6 +129,45 @@ def _objects(fact: Fact) -> Iterator[str]:
 
 class _Unknown(Exception):
     """The program has an unknown form."""
+
+
+def _about_what(fact: Fact) -> Fact:
+    """What a fact and those that it may imply have in common."""
+    match fact:
+        case (("some" | "none") as what, _):
+            return (what,)
+        case "relation", subject, _, target, _:
+            return ("relation", subject, target)
+        case (("value" | "exact"), key, kind, *_):
+            return ("value", key, kind)
+        case (("kind" | "name"), key, *_):
+            return ("kind", key)
+        case (("scene" | "scene exact"), kind, *_):
+            return ("scene", kind)
+    return ()
+
+
+def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
+    """Whether a fact implies another one about the same."""
+    match fact[0], other[0]:
+        case "some", "some":
+            return _includes(ontology, other[1], fact[1])
+        case "none", "none":
+            return _includes(ontology, fact[1], other[1])
+        case "relation", "relation":
+            excluded = fact[2] in ontology.relations[other[2]].excludes
+            return fact[4] == YES and (other[2] == fact[2] if other[4] == YES else excluded)
+        case ("exact", "value") | ("scene exact", "scene"):
+            value, (*_, another, sign) = fact[-1], other
+            exclusive = fact[0] != "exact" or fact[2] in ontology.exclusive
+            return value == another if sign == YES else exclusive and not ontology.alike(another, value)
+        case "name", "kind":
+            name, (*_, kind, sign) = fact[-1], other
+            return ontology.isa(name, kind) if sign == YES else not ontology.may_be(name, kind)
+        case "kind", "kind":
+            ends = (fact[2], other[2]) if other[3] == YES else (other[2], fact[2])
+            return bool(fact[3] == other[3]) and _is_kind(ontology, *ends)
+    return False
 
 
 class Statement:
@@ -169,7 +200,7 @@ class Statement:
     def _selection(self, step: Step) -> Described | str | None:
         match step.operation, step.argument:
             case "select", (name,):
-                return SCENE if name == SCENE else Described(_kind_of(self.ontology, name))
+                return SCENE if name == SCENE else Described(self.ontology.kind(name))
             case "filter", (kind, value, negated):
                 found = self._described(step.inputs[0])
                 condition = ("value", IT, kind, value, NO if negated else YES)
@@ -188,7 +219,7 @@ class Statement:
         other = self._only(step.inputs[0])
         subject, target = (IT, other) if side == "s" else (other, IT)
         condition = _relation(self.ontology, subject, relation, target)
-        return Described(_kind_of(self.ontology, name), frozenset((condition,)))
+        return Described(self.ontology.kind(name), frozenset((condition,)))
 
     def _only(self, index: int) -> str:
         ids = self.question.found[index]
@@ -242,9 +273,7 @@ class Statement:
         return ("some", described)
 
     def _several(self, step: Step) -> frozenset[str] | Described:
-        if len(step.inputs) == 1:
-            return self._described(step.inputs[0])
-        return frozenset(map(self._only, step.inputs))
+        return self._described(step.inputs[0]) if len(step.inputs) == 1 else frozenset(map(self._only, step.inputs))
 
     def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
         """What the scene or an object is, of all values or of some options."""
@@ -259,7 +288,7 @@ class Statement:
             facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
             return facts if options else [("exact", key, kind, values[0])], [(fact,) for fact in facts]
         facts = [
-            ("kind", key, _kind_of(self.ontology, one), YES if self.ontology.isa(thing.name, one) else NO)
+            ("kind", key, self.ontology.kind(one), YES if self.ontology.isa(thing.name, one) else NO)
             for one in options
         ]
         facts = facts or [("name", key, thing.name)]
@@ -281,7 +310,7 @@ class Statement:
         winner = next(key for key, of_one in values.items() if of_one == (more,))
         name = self.question.answer
         facts: Way = (("compare", kind, frozenset(values.items())), ("name", winner, name))
-        own = _kind_of(self.ontology, name)
+        own = self.ontology.kind(name)
         called = any(key == winner and described.kind == own for described, key in self.references)
         clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
         return list(facts), [facts[:1] if clear else facts]
@@ -315,28 +344,30 @@ class Statement:
         object counts only together with everything that the reference to it says, also about other objects: the object
         for which all this holds is the one referred to.
 
-        Args:
-            only: all descriptions by which a question refers to an object.
+        ``only``: all descriptions by which a question refers to an object.
         """
         given = {fact for described, key in self.references for fact in described.facts(key)}
         ways: dict[Way, None] = {}
         for facts in self._settled_by:
-            for choice in product(*(self._options(fact, only) for fact in facts if fact not in given)):
+            options: list[list[Way]] = []
+            for fact in facts:
+                match fact:
+                    case _ if fact in given:
+                        continue
+                    case "some", Described() as described:
+                        witnesses = self.witnesses.get(described, ())
+                        options.append([(fact,), *(tuple(described.facts(one)) for one in witnesses)])
+                    case "none", Described() as described:
+                        options.append([(fact,), *self._excluded(described, only)])
+                    case _:
+                        options.append([(one,) for one in self._same(fact)])
+            for choice in product(*options):
                 way = dict.fromkeys(chain(*choice))
                 if way:
                     ways[(*way, *self._meant(way))] = None
                 if len(ways) == MANY_WAYS:
                     return list(ways)
         return list(ways)
-
-    def _options(self, fact: Fact, only: Sequence[tuple[Described, str]]) -> list[Way]:
-        match fact:
-            case "some", Described() as described:
-                witnesses = self.witnesses.get(described, ())
-                return [(fact,), *(tuple(described.facts(one)) for one in witnesses)]
-            case "none", Described() as described:
-                return [(fact,), *self._excluded(described, only)]
-        return [(one,) for one in self._same(fact)]
 
     def _excluded(self, described: Described, only: Sequence[tuple[Described, str]]) -> Iterator[Way]:
         """Sets of facts by which no object fits: the only object of a wider description does not fit."""
@@ -345,7 +376,7 @@ class Statement:
                 continue
             seen: Way = () if (wider, object_id) in self.references else (("only", wider, object_id),)
             lacking = sorted(described.conditions - wider.conditions)
-            fails = [_opposite(_about(condition, IT, object_id)) for condition in lacking]
+            fails = [_about(condition, IT, object_id, opposite=True) for condition in lacking]
             if described.kind != wider.kind:
                 fails.append(("kind", object_id, described.kind, NO))
             for failed in fails:
@@ -357,7 +388,7 @@ class Statement:
         for (kind, conditions), object_id in self.references:
             match fact:
                 case "value", key, _, _, _ if key == object_id:
-                    condition = _opposite(_about(fact, object_id, IT))
+                    condition = _about(fact, object_id, IT, opposite=True)
                     same.append(("none", Described(kind, conditions | {condition})))
                 case "relation", subject, relation, target, sign if object_id in (subject, target) and sign == NO:
                     _, subject, relation, target, _ = _about(fact, object_id, IT)
@@ -392,23 +423,13 @@ class _Implied:
 
     def need(self, question: int, facts: Way) -> None:
         """Add facts that together settle a question; it is fastest if the rarest fact comes first."""
-        first, *others = map(self._number, facts)
-        self._settles[first].append((question, frozenset(others)))
-
-    def _number(self, fact: Fact) -> int:
-        if fact in self._wanted:
-            return self._wanted[fact]
-        number = self._wanted[fact] = len(self._wanted)
-        match fact:
-            case ("some" | "none") as what, _:
-                self._about[what,].append((fact, number))
-            case "relation", subject, _, target, _:
-                self._about["relation", subject, target].append((fact, number))
-            case "value", object_id, kind, *_:
-                self._about["value", object_id, kind].append((fact, number))
-            case (("kind" | "scene") as what, one, *_):
-                self._about[what, one].append((fact, number))
-        return number
+        numbers = []
+        for fact in facts:
+            if fact not in self._wanted:
+                self._wanted[fact] = len(self._wanted)
+                self._about[_about_what(fact)].append((fact, self._wanted[fact]))
+            numbers.append(self._wanted[fact])
+        self._settles[numbers[0]].append((question, frozenset(numbers[1:])))
 
     def settled(self, facts: Iterable[Fact]) -> set[int]:
         """The questions that facts settle."""
@@ -420,46 +441,11 @@ class _Implied:
         return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
 
     def _implied(self, fact: Fact) -> Iterator[int]:
-        ontology, about = self._ontology, self._about
+        facts = [fact]
         match fact:
-            case "some", described:
-                yield from (at for (_, one), at in about.get(("some",), ()) if _includes(ontology, one, described))
-            case "none", described:
-                yield from (at for (_, one), at in about.get(("none",), ()) if _includes(ontology, described, one))
-            case "relation", subject, relation, target, sign if sign == YES:
-                yield from self._from_relation(subject, relation, target)
-                if inverse := ontology.relations[relation].inverse:
-                    yield from self._from_relation(target, inverse, subject)
-            case "exact", object_id, kind, value:
-                yield from self._from_value(("value", object_id, kind), value, kind in ontology.exclusive)
-            case "scene exact", kind, value:
-                yield from self._from_value(("scene", kind), value, True)
-            case (("name" | "kind"), object_id, *_):
-                for wanted, number in about.get(("kind", object_id), ()):
-                    if self._kind_sign(fact, wanted[2]) == wanted[3]:
-                        yield number
-
-    def _from_value(self, about: Fact, value: str, exclusive: bool) -> Iterator[int]:
-        """Facts implied by a value: the object has no other value of an exclusive type."""
-        for (*_, other, sign), number in self._about.get(about, ()):
-            if value == other:
-                if sign == YES:
+            case "relation", subject, relation, target, sign if inverse := self._ontology.relations[relation].inverse:
+                facts.append(("relation", target, inverse, subject, sign))
+        for one in facts:
+            for other, number in self._about.get(_about_what(one), ()):
+                if _implies(self._ontology, one, other):
                     yield number
-            elif sign == NO and exclusive and not self._ontology.alike(other, value):
-                yield number
-
-    def _kind_sign(self, fact: Fact, kind: str) -> str | None:
-        """Whether an object is of a kind, by its name, its kind or a kind that it is not of."""
-        what, _, known, *sign = fact
-        if what == "name":
-            return YES if self._ontology.isa(known, kind) else None if self._ontology.may_be(known, kind) else NO
-        if sign == [YES]:
-            return YES if _is_kind(self._ontology, known, kind) else None
-        return NO if _is_kind(self._ontology, kind, known) else None
-
-    def _from_relation(self, subject: str, relation: str, target: str) -> Iterator[int]:
-        for (_, _, other, _, sign), number in self._about.get(("relation", subject, target), ()):
-            if sign == YES and other == relation:
-                yield number
-            elif sign == NO and relation in self._ontology.relations[other].excludes:
-                yield number

@@ -79,7 +79,7 @@ def generate(
             store.add(graph, questions, entailments(questions, graph, words))
         progress("generating questions", len(images), len(images))
         table = store.table()
-        if not table.count:
+        if not len(table.rows):
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
@@ -157,11 +157,11 @@ def dataset_statistics(
     table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
 ) -> dict[str, Any]:
     """The content of ``statistics.json``: counts, means in words and steps, entropies in bits, problems by reason."""
-    answers, kept = table.answer, selected.kept
+    rows, answers, kept = table.rows, table.rows["answer"], selected.kept
     return {
         "paper": PAPER,
         "images": dict(Counter(splits)),
-        "all": _part(table, np.ones(table.count, np.bool_), splits),
+        "all": _part(table, np.ones(len(rows), np.bool_), splits),
         "balanced": _part(table, kept, splits),
         "selection": {
             "removed": dict(selected.removed),
@@ -170,23 +170,23 @@ def dataset_statistics(
         },
         "entropy": {
             "answers": _change(answers * 0, answers, kept),
-            "global_groups": _change(table.global_group, answers, kept, table.names["global_group"]),
-            "local_groups": _change(table.local_group, answers, kept),
+            "global_groups": _change(rows["global_group"], answers, kept, table.names["global_group"]),
+            "local_groups": _change(rows["local_group"], answers, kept),
         },
         "problems": {reason: count for reason, count in sorted(problems.items()) if count},
     }
 
 
 def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[str, Any]:
-    count = int(chosen.sum())
+    rows = table.rows[chosen]
     names = [name for name in SPLITS if name in splits]
-    split = np.array([names.index(name) for name in splits], np.int64)[table.image[chosen]]
+    split = np.array([names.index(name) for name in splits], np.int64)[rows["image"]]
     return {
-        "questions": count,
+        "questions": len(rows),
         "per_split": _named(split, names),
-        **{f"per_{one}_type": _named(getattr(table, one)[chosen], table.names[one]) for one in TYPES},
-        "answers": len(np.unique(table.answer[chosen])),
-        **{one: _spread(getattr(table, one)[chosen]) for one in ("words", "steps", "entailed")},
+        **{f"per_{one}_type": _named(rows[one], table.names[one]) for one in TYPES},
+        "answers": len(np.unique(rows["answer"])),
+        **{one: _spread(rows[one]) for one in ("words", "steps", "entailed")},
         "vocabulary": table.vocabulary,
     }
 

@@ -1,11 +1,11 @@
-"""The vocabulary of scene graphs: hierarchy of nouns, types of values, meanings of relations; plurals.
+"""The vocabulary of scene graphs: hierarchy of nouns, types of values, meanings of relations (Sect. 3.2).
 
-Hudson and Manning 2019, Sect. 3.2. ``own_ontology.py`` makes one from our lists, ``ontology_files.py`` reads GQA's.
+Hudson and Manning 2019. ``own_ontology.py`` makes one from our lists, ``ontology_files.py`` reads GQA's.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import permutations, product
 
@@ -50,9 +50,7 @@ class RelationName:
     inverse: str = ""  # the implied relation from object to subject (to the right of for to the left of), "" if none
     excludes: frozenset[str] = frozenset()  # relations that cannot hold at once between the same two
     one_subject: bool = False  # an object has only one such subject: clothes are worn by one person
-    many: bool = False
-    """a subject usually has several such objects, or an object several such subjects, annotated or not (on, near), so
-    that asking which one is ambiguous"""
+    many: bool = False  # several such subjects or objects are usual, annotated or not (on, near)
     related: frozenset[str] = frozenset()  # relations that might mean the same (on, on top of): no decoys
 
 
@@ -63,8 +61,7 @@ class Ontology:
     nouns: Mapping[str, Noun]
     attributes: Mapping[str, Attribute]
     relations: Mapping[str, RelationName]
-    exclusive: frozenset[str] = frozenset()
-    """types of which an object usually has one value (color, size), so that one value excludes another"""
+    exclusive: frozenset[str] = frozenset()  # types of which an object usually has one value: color, size
     name: str = ""  # its source, for statistics
     similar_kinds: Mapping[str, Set[str]] = field(default_factory=dict)
     """kinds that might be used for the same thing (cup, mug): neither is a decoy, or a "no", for the other"""
@@ -81,10 +78,6 @@ class Ontology:
         return dict(found)
 
     @cached_property
-    def _kinds(self) -> dict[str, str]:
-        return {name: noun.kind for name, noun in self.nouns.items()}
-
-    @cached_property
     def _above(self) -> dict[str, frozenset[str]]:
         return {name: frozenset(self.above(name)) for name in self.nouns}
 
@@ -93,18 +86,21 @@ class Ontology:
         noun = self.nouns[name]
         return (noun.kind, *noun.parents)
 
+    def kind(self, name: str) -> str:
+        """A noun's kind, or the category itself."""
+        noun = self.nouns.get(name)
+        return noun.kind if noun else name
+
     def isa(self, name: str, category: str) -> bool:
         """Whether a ``name`` certainly is a ``category``: apples are fruit, and of an apple's kind."""
-        above = self._above[name]
-        return self._kinds.get(category, category) in above or category in (ANYTHING, self._kinds[name])
+        return self.kind(category) in self._above[name] or category == ANYTHING
 
     def may_be(self, name: str, category: str) -> bool:
         """Whether a ``name`` could be a ``category``: a person may be a man, a couch a sofa."""
-        if self.isa(name, category):
-            return True
         noun, other = self.nouns[name], self.nouns.get(category)
-        kind, parents = (other.kind, other.parents) if other else (category, ())
-        return noun.kind in parents or noun.vague or kind in self.similar_kinds.get(noun.kind, ())
+        if self.isa(name, category) or noun.vague or (other and noun.kind in other.parents):
+            return True
+        return self.kind(category) in self.similar_kinds.get(noun.kind, ())
 
     def mixed_up(self, name: str, other: str) -> bool:
         """Whether two names could be used for the same object."""
@@ -112,11 +108,10 @@ class Ontology:
 
     def alike(self, value: str, other: str) -> bool:
         """Whether two values could be used for the same object."""
-        one, two = self.attributes.get(value), self.attributes.get(other)
+        pairs = ((value, other), (other, value))
         return (
             value == other
-            or (one is not None and other in one.similar)
-            or (two is not None and value in two.similar)
+            or any(one in self.attributes and two in self.attributes[one].similar for one, two in pairs)
             or (value in self.nouns and other in self.nouns and self.mixed_up(value, other))
         )
 
@@ -138,18 +133,34 @@ class Kinds:
     groups_of_people: frozenset[str]
 
 
-def both_ways(groups: Iterable[Iterable[str]], one_to_many: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    """Name to all similar names: any two of a group, and a name and each of its list."""
-    near: dict[str, frozenset[str]] = defaultdict(frozenset)
-    pairs = [pair for group in groups for pair in permutations(group, 2)]
-    pairs += [(one, other) for one, others in one_to_many.items() for other in others]
-    for one, other in pairs:
-        near[one] |= {other}
-        near[other] |= {one}
-    return near
-
-
 KINDS = vocabulary("gqa/kinds", Kinds)
+
+
+def both_numbers(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
+    """Add missing singulars and plurals, and remove those that name another kind: glasses are no plural of glass."""
+    whole = dict(nouns)
+    for noun in nouns.values():
+        for other, plural in ((noun.plural_form, True), (noun.singular, False)):
+            if other and other not in whole:
+                whole[other] = replace(noun, name=other, plural=plural)
+
+    def of_kind(other: str, noun: Noun) -> str:
+        return other if other in whole and whole[other].kind == noun.kind else ""
+
+    return {
+        name: replace(noun, singular=of_kind(noun.singular, noun), plural_form=of_kind(noun.plural_form, noun))
+        for name, noun in whole.items()
+    }
+
+
+def both_ways(groups: Iterable[Iterable[str]], one_to_many: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """Name to all similar names: any two of a group, and a name and each of its list."""
+    near: dict[str, set[str]] = defaultdict(set)
+    pairs = [pair for group in groups for pair in permutations(group, 2)]
+    for one, other in [*pairs, *((one, other) for one, others in one_to_many.items() for other in others)]:
+        near[one].add(other)
+        near[other].add(one)
+    return near
 
 
 def similar_kinds(
@@ -174,10 +185,8 @@ def similar_kinds(
 
 def _two_people(one: str, other: str) -> bool:
     pair = {one, other}
-    if pair & KINDS.groups_of_people:
-        return False
     sports = [{index for index, names in enumerate(KINDS.sports) if name in names} for name in (one, other)]
-    return bool(
+    return not pair & KINDS.groups_of_people and bool(
         (pair & KINDS.male and pair & KINDS.female)
         or (pair & KINDS.babies and (pair & KINDS.adults or any(sports)))
         or (all(sports) and sports[0] != sports[1])

@@ -10,13 +10,13 @@ used.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.english import PLURALS, plural_of, singular_of
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, similar_kinds
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_numbers, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
     NOUNS,
     VALUES,
@@ -24,7 +24,6 @@ from hf_vqa_mc.engines.gqa.own_ontology import (
     own_ontology,
     scene_attributes,
     similar_values,
-    with_numbers_of_one_kind,
 )
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError
@@ -49,6 +48,15 @@ PUBLISHED = vocabulary("gqa/published", Published)
 _MARKS = re.compile(r"^(?:[A-Z]|x|i|o|pp|[A-Za-z]{1,2}:.*|commona?|)$")
 
 
+class _Line(NamedTuple):
+    name: str
+    category: str
+    number: str
+    near: list[str]
+    aliases: list[str]
+    other_categories: list[str]
+
+
 def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
     """The ontology of GQA's published lists, plain or packed; our own if neither is given.
 
@@ -71,10 +79,10 @@ def _read(objects: Path, attributes: Path) -> Ontology:
         lists, plain = _marks(fields, ".")
         category = next((field for field in plain if field and not _MARKS.match(field)), "")
         number = next((mark for mark in "PMSC" if mark in plain), "")
-        aliases = tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name)
-        category = PUBLISHED.categories.get(name, category)
-        lines.append(_Line(name, category, number, tuple(lists["K"]), aliases, tuple(lists["J"])))
-    nouns = _nouns(lines)
+        aliases = [alias for alias in dict.fromkeys(lists["E"]) if alias != name]
+        lines.append(_Line(name, PUBLISHED.categories.get(name, category), number, lists["K"], aliases, lists["J"]))
+    by_name = {line.name: line for line in reversed(lines)}  # the first line of a name
+    nouns = both_numbers({name: _noun(by_name[name], by_name) for name in dict.fromkeys(line.name for line in lines)})
     values, value_aliases = _read_attributes(attributes)
     name_aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
     return Ontology(
@@ -87,15 +95,6 @@ def _read(objects: Path, attributes: Path) -> Ontology:
         name_aliases=name_aliases,
         value_aliases=value_aliases,
     )
-
-
-class _Line(NamedTuple):
-    name: str
-    category: str
-    number: str
-    near: tuple[str, ...]
-    aliases: tuple[str, ...]
-    other_categories: tuple[str, ...]
 
 
 def _rows(path: Path, separator: str, layout: str, is_valid: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
@@ -119,22 +118,10 @@ def _marks(fields: Iterable[str], separator: str) -> tuple[dict[str, list[str]],
     for field in fields:
         mark, colon, values = field.partition(":")
         if colon:
-            lists[mark].extend(value.strip().lower() for value in values.split(separator) if value.strip())
+            lists[mark] += [value.strip().lower() for value in values.split(separator) if value.strip()]
         else:
             plain.append(field)
     return lists, plain
-
-
-def _nouns(lines: Iterable[_Line]) -> dict[str, Noun]:
-    by_name: dict[str, _Line] = {}
-    for line in lines:
-        by_name.setdefault(line.name, line)
-    nouns = {line.name: _noun(line, by_name) for line in by_name.values()}
-    for noun in list(nouns.values()):  # the other number, if the list has only one
-        for other, plural in ((noun.plural_form, True), (noun.singular, False)):
-            if other and other not in nouns:
-                nouns[other] = replace(noun, name=other, plural=plural)
-    return with_numbers_of_one_kind(nouns)
 
 
 def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
@@ -163,9 +150,7 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
             return name.removesuffix(ending)
     if name in PLURALS.pairs or name.split()[-1] in PLURALS.collective | {"people", "supplies"}:
         return "person" if name == "people" else ""
-    if name in PLURALS.same:
-        return name
-    singular = singular_of(name)
+    singular = name if name in PLURALS.same else singular_of(name)
     return singular if singular in by_name or name not in PUBLISHED.no_singular else ""
 
 
@@ -184,13 +169,13 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     vessel = line.category == "drink" and line.name.split()[-1] in ("bottle", "can", "cup")
     category = "" if vessel else line.category  # of its content; K still lists that as similar
     while category and category not in found:
-        if category != line.name and category not in PUBLISHED.no_categories:
-            found.append(category)
+        found.append(category)
         above_it = by_name[category].category if category in by_name else ""
         category = above_it if above_it and above_it != category else PUBLISHED.above.get(category, "")
+    found = [name for name in found if name != line.name and name not in PUBLISHED.no_categories]
     for near in list(found):
         higher = own[near].parents if near in own else ()
-        found += [name for name in higher if name not in found and name in by_name and name not in KINDS.vague]
+        found += [name for name in higher if name in by_name and name not in KINDS.vague]
     return tuple(name for name in dict.fromkeys(found) if name != line.name)
 
 
@@ -202,7 +187,7 @@ def _similar_kinds(
         kind = nouns[line.name].kind
         loose = (line.category,) if line.name in KINDS.ambiguous and line.category else ()
         named = (*line.near, *line.other_categories, *loose)
-        listed[kind].update({nouns[other].kind if other in nouns else other for other in named} - {kind})
+        listed[kind] |= {nouns[other].kind if other in nouns else other for other in named} - {kind}
     near = similar_kinds(nouns, aliases, listed)
     own = own_ontology()
     categories = {parent for noun in nouns.values() for parent in noun.parents}
@@ -216,22 +201,21 @@ def _similar_kinds(
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
     """The attributes, and other words to their values."""
-    rows: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {}
+    rows: dict[str, tuple[tuple[str, ...], dict[str, list[str]], list[str]]] = {}
+    coarse: dict[str, set[str]] = defaultdict(set)
     for value, fields in _rows(path, ";", "value;count;types;marks as in GQA's list of attributes", str.isdigit):
         lists, plain = _marks(fields, ",")
         listed = next((field for field in plain if len(field) != 1 or not field.isupper()), "").split(",")
-        types = [PUBLISHED.numbered_types.get(kind.strip(), kind.strip()) for kind in listed if kind.strip()]
-        rows.setdefault(value, (types, lists, plain))
-    coarse: dict[str, set[str]] = defaultdict(set)
-    for value, (_, lists, _) in rows.items():
-        for group in lists["C"]:
-            coarse[group] |= {value, group}
+        types = (PUBLISHED.numbered_types.get(kind.strip(), kind.strip()) for kind in listed)
+        known = tuple(dict.fromkeys(kind for kind in types if kind and not kind.isdigit()))
+        if rows.setdefault(value, (known, lists, plain))[1] is lists:
+            for group in lists["C"]:
+                coarse[group] |= {value, group}
     ours = similar_values(rows)
     made: dict[str, Attribute] = {}
     aliases: dict[str, str] = {}
-    for value, (types, lists, marks) in rows.items():
-        kinds = tuple(dict.fromkeys(kind for kind in types if not kind.isdigit()))
-        similar = set(lists["S"]) | {other for group in lists["C"] for other in coarse[group]} | ours[value]
+    for value, (kinds, lists, marks) in rows.items():
+        similar = set(lists["S"]).union(ours[value], *(coarse[group] for group in lists["C"]))
         adjective = lists["A"][0] if lists["A"] else VALUES.adjectives.get(value, value)
         verb = is_participle(value) and ("P" in marks or bool({"pose", "activity", "sportActivity"} & set(kinds)))
         made[value] = Attribute(

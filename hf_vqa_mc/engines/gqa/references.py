@@ -13,15 +13,14 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.ontology import Noun
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
 from hf_vqa_mc.engines.gqa.wording import (
     BODY_PART,
     DOING,
     LIVING,
     MATERIAL,
-    MENTIONS,
     PEOPLE,
+    WORDS,
     NounPhrase,
     as_category,
     called,
@@ -40,7 +39,7 @@ Fact: TypeAlias = tuple[str, ...]
 """A fact that a reference mentions: (object,) itself, (object, "name"), (object, type), (subject, object)."""
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
-_NO_SIDES = MENTIONS.background | MENTIONS.on_others
+_NO_SIDES = WORDS.background | WORDS.on_others
 _DOING = frozenset(DOING)
 
 
@@ -84,21 +83,23 @@ class Link(NamedTuple):
 class References:
     """The references to the objects of one image."""
 
-    def __init__(self, executor: Executor, settings: GqaSettings) -> None:
-        self.graph, self.ontology, self.executor, self.settings = executor.graph, executor.ontology, executor, settings
+    def __init__(self, executor: Executor, depth: int) -> None:
+        """``depth``: nested modifiers at most."""
+        self.graph, self.ontology, self.executor, self.depth = executor.graph, executor.ontology, executor, depth
         self.heads, self.links = cache(self._heads), cache(self._links)
         self.plain = cache(lambda object_id: tuple(self._plain(object_id)))
 
-    def _noun(self, object_id: str) -> Noun:
+    def noun(self, object_id: str) -> Noun:
+        """An object's noun."""
         return self.ontology.nouns[self.graph.objects[object_id].name]
 
     def _heads(self, object_id: str) -> tuple[tuple[str, NounPhrase], ...]:
         """The names of an object, its own first, then two categories, with their words."""
-        noun = self._noun(object_id)
+        noun = self.noun(object_id)
         wider = [
             (category, phrase)
             for category in self.categories(noun.name)
-            if category not in MENTIONS.too_wide and category != noun.kind and noun.name not in MENTIONS.own_name_only
+            if category not in WORDS.too_wide and category != noun.kind and noun.name not in WORDS.own_name_only
             if (phrase := as_category(self.ontology, category, noun.plural)) is not None
         ]
         return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
@@ -106,13 +107,10 @@ class References:
     def categories(self, name: str) -> tuple[str, ...]:
         """The categories of a name by which an object can be referred to.
 
-        None for clothes, as people wear more than is annotated, nor if another object may be of any category, as its
-        name is unknown.
+        None for clothes, as people wear more than is annotated, nor if an object has an unknown name.
         """
-        if self.graph.nameless:
-            return ()
-        parents = self.ontology.nouns[name].parents
-        return tuple(category for category in parents if category not in MENTIONS.worn_categories)
+        parents = () if self.graph.nameless else self.ontology.nouns[name].parents
+        return tuple(category for category in parents if category not in WORDS.worn_categories)
 
     def _plain(self, object_id: str) -> Iterator[Reference]:
         """All unambiguous references without another object."""
@@ -177,14 +175,23 @@ class References:
         nouns = map(self.ontology.nouns.__getitem__, names)
         return all(noun.kind not in _NO_SIDES and BODY_PART not in noun.parents for noun in nouns)
 
+    def side_by_side(self, one: str, other: str) -> bool:
+        """Whether left and right are natural, neither is wide, and they overlap by half of the narrower at most."""
+        (x, _, width, _), (x2, _, width2, _) = (self.graph.objects[key].box for key in (one, other))
+        return (
+            self.has_sides(self.graph.objects[one].name, self.graph.objects[other].name)
+            and max(width, width2) <= LARGEST_SIDE * self.graph.width
+            and min(x + width, x2 + width2) - max(x, x2) <= 0.5 * min(width, width2)
+        )
+
     def can_have(self, name: str, kind: str) -> bool:
         """Whether a thing can have a value of a type: a man has activities but no material, a room no color."""
         noun = self.ontology.nouns[name]
-        if kind in MENTIONS.types_of_surfaces and (noun.kind in MENTIONS.whole_places or "room" in noun.parents):
+        if kind in WORDS.types_of_surfaces and (noun.kind in WORDS.whole_places or "room" in noun.parents):
             return False
-        if kind in MENTIONS.types_of_people:
+        if kind in WORDS.types_of_people:
             return self.ontology.isa(name, PEOPLE)
-        if kind in MENTIONS.types_of_things and self.ontology.isa(name, PEOPLE):
+        if kind in WORDS.types_of_things and self.ontology.isa(name, PEOPLE):
             return False
         if kind not in DOING and kind != MATERIAL:
             return True
@@ -199,35 +206,27 @@ class References:
             for relation, target in sorted(thing.relations)
             if target == object_id and not self.ontology.relations[relation].inverse
         ]
+        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.graph.objects.items()}
+        nearest = sorted(
+            (end for end in ends if end[0] in (LEFT, RIGHT) and self.side_by_side(object_id, end[2])),
+            key=lambda end: abs(center[object_id] - center[end[2]]),
+        )
         return tuple(
             Link(phrase, name, relation, side, other)
-            for relation, side, other in self._nearest(object_id, ends)
+            for relation, side, other in [*(end for end in ends if end[0] not in (LEFT, RIGHT)), *nearest[:NEAREST]]
             if relation_form(relation) is not None
             and self.askable(other)
-            and not (relation in MENTIONS.within and self._noun(other).kind in MENTIONS.pictures)
-            and self._noun(object_id).kind != self._noun(other).kind
+            and not (relation in WORDS.within and self.noun(other).kind in WORDS.pictures)
+            and self.noun(object_id).kind != self.noun(other).kind
             for name, phrase in self.heads(object_id)
             if (anchor := self.plain(other)[:1])
             and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
         )
 
-    def _nearest(self, object_id: str, ends: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-        """The relations, of those to the left or right only the nearest ones between objects that are not wide."""
-        sides = [
-            end
-            for end in ends
-            if end[0] in (LEFT, RIGHT)
-            and self.has_sides(*(self.graph.objects[key].name for key in (object_id, end[2])))
-            and side_by_side(self.graph, object_id, end[2])
-        ]
-        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.graph.objects.items()}
-        sides.sort(key=lambda end: abs(center[object_id] - center[end[2]]))
-        return [end for end in ends if end[0] not in (LEFT, RIGHT)] + sides[:NEAREST]
-
     def askable(self, object_id: str) -> bool:
         """Whether people would refer to an object by itself."""
-        noun = self._noun(object_id)
-        return not noun.vague and (noun.plural or noun.kind not in MENTIONS.several_each)
+        noun = self.noun(object_id)
+        return not noun.vague and (noun.plural or noun.kind not in WORDS.several_each)
 
     def pick(
         self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
@@ -239,25 +238,20 @@ class References:
         """
         if not self.askable(object_id):
             return None
-        depth = self.settings.depth if depth is None else depth
+        depth = self.depth if depth is None else depth
         plain = [one for one in self.plain(object_id) if one.depth <= depth and one.facts.isdisjoint(hidden)]
-        direct = [one for one in plain if one.depth == 0]
-        if direct and (depth == 0 or not rng.happens(INDIRECT)):
-            return self._direct(direct, rng)
-        modified = [one for one in plain if one.depth > 0]
-        unique = self.heads(object_id)[0][1].unique
-        related = depth > 0 and not unique and bool(self.links(object_id))
-        if related and (not modified or rng.happens(0.5)):
-            reference = self._by_relation(object_id, rng, hidden, depth)
-            if reference is not None:
-                return reference
-        if modified:
-            return rng.pick(modified)
-        return self._direct(direct, rng) if direct else None
-
-    def _direct(self, direct: list[Reference], rng: SeededRng) -> Reference:
-        own = [one for one in direct if (one.object_id, NAMED) in one.facts]
-        wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
+        direct, modified = ([one for one in plain if (one.depth > 0) == deep] for deep in (False, True))
+        if not direct or (depth > 0 and rng.happens(INDIRECT)):
+            related = depth > 0 and not self.heads(object_id)[0][1].unique and bool(self.links(object_id))
+            if related and (not modified or rng.happens(0.5)):
+                reference = self._by_relation(object_id, rng, hidden, depth)
+                if reference is not None:
+                    return reference
+            if modified:
+                return rng.pick(modified)
+        own, wider = ([one for one in direct if ((object_id, NAMED) in one.facts) == named] for named in (True, False))
+        if not direct:
+            return None
         return rng.pick(wider if wider and (not own or rng.happens(BY_CATEGORY)) else own)
 
     def _by_relation(self, object_id: str, rng: SeededRng, hidden: Set[Fact], depth: int) -> Reference | None:
@@ -283,12 +277,3 @@ class References:
             words = ((link.head.text, object_id), *behind)
             return Reference(object_id, link.head, program, words, anchor.facts | own, anchor.depth + 1)
         return None
-
-
-def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:
-    """Whether two objects are side by side: neither is wide, and they overlap by half of the narrower at most."""
-    (x, _, width, _), (x2, _, width2, _) = graph.objects[one].box, graph.objects[other].box
-    if max(width, width2) > LARGEST_SIDE * graph.width:
-        return False
-    shared = min(x + width, x2 + width2) - max(x, x2)
-    return shared <= 0.5 * min(width, width2)

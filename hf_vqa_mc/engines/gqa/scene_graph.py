@@ -35,8 +35,7 @@ class SceneObject:
     object_id: str
     name: str  # a name of the ontology
     box: Box
-    values: Mapping[str, tuple[str, ...]]
-    """attribute type to values, with unambiguous positions in the image; values without a type under "" """
+    values: Mapping[str, tuple[str, ...]]  # by type, "" for none, with unambiguous positions in the image
     relations: frozenset[tuple[str, str]]
     """(relation, object_id of the object) of which this is the subject, with inverses and sides by boxes"""
 
@@ -65,8 +64,7 @@ def is_left_of(one: Box, other: Box, image_width: int) -> bool:
     >>> is_left_of((10, 10, 50, 50), (80, 20, 50, 50), 400), is_left_of((80, 20, 50, 50), (10, 10, 50, 50), 400)
     (True, False)
     """
-    x, y, width, height = one
-    other_x, other_y, other_width, other_height = other
+    (x, y, width, height), (other_x, other_y, other_width, other_height) = one, other
     gap = other_x - (x + width)
     level = min(y + height, other_y + other_height) - max(y, other_y)
     return (
@@ -91,9 +89,7 @@ def position(start: int, length: int, whole: int) -> int | None:
     if middle >= 1 - SIDE_CENTRE - _ROUNDING and begin >= 0.5:
         return 2
     centred = MIDDLE[0] - _ROUNDING <= middle <= MIDDLE[1] + _ROUNDING
-    if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING:
-        return 1
-    return None
+    return 1 if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING else None
 
 
 def within(box: Box, width: int, height: int) -> Box | None:
@@ -158,12 +154,12 @@ def scene_of(
 
 
 def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
-    if location != "outdoors":
-        found = {name: len(kinds & room.kinds) for name, room in SIGNS.rooms.items() if kinds & room.kinds}
-        sure = location == "indoors" and len(found) == 1 and kinds.isdisjoint(SIGNS.not_of_homes)
-        return next((name for name, count in found.items() if sure and count >= SIGNS.rooms[name].least), None)
-    area = size[0] * size[1]
-    wide = {
-        thing.name for thing in objects if thing.box[2] * thing.box[3] >= SIGNS.wide_places.get(thing.name, 2.0) * area
-    }
-    return next(iter(wide)) if len(wide) == 1 else None
+    places: set[str] = set()
+    if location == "outdoors":
+        wide = {name: part * size[0] * size[1] for name, part in SIGNS.wide_places.items()}
+        places = {one.name for one in objects if one.name in wide and one.box[2] * one.box[3] >= wide[one.name]}
+    elif location == "indoors" and kinds.isdisjoint(SIGNS.not_of_homes):
+        places = {name for name, room in SIGNS.rooms.items() if kinds & room.kinds}
+    place = places.pop() if len(places) == 1 else None
+    room = SIGNS.rooms.get(place or "")
+    return place if location != "indoors" or (room and len(kinds & room.kinds) >= room.least) else None

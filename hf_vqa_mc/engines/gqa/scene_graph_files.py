@@ -5,11 +5,11 @@ annotators leave imperfect (no name, an empty box, a relation to a missing objec
 it out and counts it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
@@ -40,7 +40,6 @@ class RawObject:
     box: Box  # not yet checked against the image
     attributes: list[str] = field(default_factory=list)
     relations: list[tuple[str, str]] = field(default_factory=list)  # (name, id of the object)
-    also: list[str] = field(default_factory=list)  # other ids of the same object
 
 
 @dataclass
@@ -55,6 +54,37 @@ class RawGraph:
     lost: int = 0  # relations whose subject is missing
 
 
+def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
+    """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one.
+
+    Raises:
+        InputError: as ``object_items``; an image or object is not as GQA describes it.
+    """
+    for image_id, value in chain.from_iterable(object_items(file)):
+        location = f"{file.location}, image {image_id!r}"
+        graph = Records([value], partial(_always, location))
+        objects = graph.inner("objects").rows[0]
+        things = Records(list(objects.values()), partial(_keyed, location, list(objects)))
+        links = things.nested("relations")
+        relations = zip(links.texts("name"), links.ids("object"), strict=True)
+        attributes, counts = things.text_lists("attributes"), map(len, things.column("relations"))
+        rows = zip(objects, things.texts("name"), _boxes(things), attributes, counts, strict=True)
+        yield RawGraph(
+            image_id,
+            *_size(graph),
+            {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
+            {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
+        )
+
+
+def _always(location: str, position: int) -> str:
+    return location
+
+
+def _keyed(location: str, keys: Sequence[str], position: int) -> str:
+    return f"{location}, object {keys[position]!r}"
+
+
 def _pixels(records: Records, name: str) -> list[int]:
     """A column of numbers of pixels, rounded."""
     records.checked(name, lambda value: type(value) in (int, float), "a number of pixels")
@@ -67,34 +97,6 @@ def _size(image: Records) -> tuple[int, int]:
 
 def _boxes(records: Records) -> list[Box]:
     return list(zip(*(_pixels(records, name) for name in "xywh"), strict=True))
-
-
-def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
-    """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one.
-
-    Raises:
-        InputError: as ``object_items``; an image or object is not as GQA describes it.
-    """
-    for batch in object_items(file):
-        for image_id, graph in batch:
-            yield _gqa_graph(image_id, graph, f"{file.location}, image {image_id!r}")
-
-
-def _gqa_graph(image_id: str, value: Any, location: str) -> RawGraph:  # noqa: ANN401  any JSON value
-    graph = _one(value, location)
-    objects = graph.inner("objects").rows[0]
-    keys = list(objects)
-    things = Records(list(objects.values()), lambda position: f"{location}, object {keys[position]!r}")
-    links = things.nested("relations")
-    relations = zip(links.texts("name"), links.ids("object"), strict=True)
-    attributes, of_each = things.text_lists("attributes"), map(len, things.column("relations"))
-    rows = zip(keys, things.texts("name"), _boxes(things), attributes, of_each, strict=True)
-    return RawGraph(
-        image_id,
-        *_size(graph),
-        {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
-        {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
-    )
 
 
 def read_visual_genome(files: Files) -> Iterator[RawGraph]:
@@ -117,23 +119,31 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
                 f"{record.location(0)}: image_data.json lacks its size; use both files from the same release"
             )
         graph = RawGraph(image_id, *sizes[image_id], {})
-        _put_objects(graph, record.nested("objects"))
+        same: dict[str, str] = {}
+        _put_objects(graph, same, record.nested("objects"))
         if whole:
             relations = record.nested("relationships")
             subjects, targets = relations.ids("subject_id"), relations.ids("object_id")
         else:
             attributes, relationships = (of(image_id) for of in others)
-            _put_objects(graph, attributes.nested("attributes"))
+            _put_objects(graph, same, attributes.nested("attributes"))
             relations = relationships.nested("relationships")
             sides = [relations.inner(side) for side in ("subject", "object")]
             rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
-            ends = _put_objects(graph, Records(rows, partial("{}.{}".format, record.location(0))))
+            ends = _put_objects(graph, same, Records(rows, partial("{}.{}".format, record.location(0))))
             subjects, targets = ends[::2], ends[1::2]
         for subject, name, target in zip(subjects, relations.texts("predicate"), targets, strict=True):
             # a subject that has not come yet is one of the objects that another one was merged with
             known = graph.objects.setdefault(subject, RawObject(subject, "", NO_BOX))
-            known.relations.append((name, target))
-        yield _merged(graph)
+            known.relations.append((name, same.get(target, target)))
+        for other, key in same.items():
+            if other in graph.objects and key in graph.objects:
+                duplicate, kept = graph.objects.pop(other), graph.objects[key]
+                kept.attributes += [value for value in duplicate.attributes if value not in kept.attributes]
+                kept.relations += duplicate.relations
+        for key in [key for key, thing in graph.objects.items() if not thing.name and thing.box == NO_BOX]:
+            graph.lost += len(graph.objects.pop(key).relations)
+        yield graph
 
 
 def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
@@ -143,11 +153,7 @@ def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
             {"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in records.rows
         ]
         for image_id, row in zip(Records(rows, records.location).ids("image_id"), rows, strict=True):
-            yield image_id, _one(row, f"{file.location}, image {image_id!r}")
-
-
-def _one(value: Any, location: str) -> Records:  # noqa: ANN401  any JSON value
-    return Records([value], lambda _: location)
+            yield image_id, Records([row], partial(_always, f"{file.location}, image {image_id!r}"))
 
 
 def _records_of(file: PublishedFile) -> Callable[[str], Records]:
@@ -167,8 +173,8 @@ def _records_of(file: PublishedFile) -> Callable[[str], Records]:
     return of
 
 
-def _put_objects(graph: RawGraph, given: Records) -> list[str]:
-    """Add objects to a graph, or what is new of them; returns their ids."""
+def _put_objects(graph: RawGraph, same: dict[str, str], given: Records) -> list[str]:
+    """Add objects to a graph, or what is new of them, and to ``same`` those merged with them; returns their ids."""
     keys = given.ids("object_id")
     rows = []
     for row in given.rows:
@@ -180,28 +186,6 @@ def _put_objects(graph: RawGraph, given: Records) -> list[str]:
     for key, name, box, values, also in zip(keys, names, _boxes(full), attributes, merged, strict=True):
         known = graph.objects.setdefault(key, RawObject(key, "", box))
         known.name = known.name or next(iter(name), "")
-        _extend(known.attributes, values)
-        _extend(known.also, map(str, also))
+        known.attributes += [value for value in dict.fromkeys(values) if value not in known.attributes]
+        same |= {other: key for other in map(str, also) if other != key}
     return keys
-
-
-def _extend(known: list[str], new: Iterable[str]) -> None:
-    known += [value for value in new if value not in known]
-
-
-def _merged(graph: RawGraph) -> RawGraph:
-    """The graph with objects that were merged as one."""
-    merged = {other: key for key, thing in graph.objects.items() for other in thing.also if other != key}
-    for other, key in merged.items():
-        duplicate = graph.objects.get(other)
-        if duplicate is None or key not in graph.objects:
-            continue
-        kept = graph.objects[key]
-        _extend(kept.attributes, duplicate.attributes)
-        kept.relations += duplicate.relations
-        del graph.objects[other]
-    for key in [key for key, thing in graph.objects.items() if not thing.name and thing.box == NO_BOX]:
-        graph.lost += len(graph.objects.pop(key).relations)
-    for thing in graph.objects.values():
-        thing.relations = [(name, merged.get(target, target)) for name, target in thing.relations]
-    return graph

@@ -16,8 +16,8 @@ from hf_vqa_mc.engines.vocabulary import vocabulary
 
 
 @dataclass(frozen=True)
-class Mentions:
-    """The schema of ``mentions.yaml``, which describes its keys."""
+class Words:
+    """The schema of ``wording.yaml``, which describes its keys."""
 
     too_wide: frozenset[str]
     several_each: frozenset[str]
@@ -35,9 +35,16 @@ class Mentions:
     young: frozenset[str]
     pictures: frozenset[str]
     within: frozenset[str]
+    capitals: tuple[str, ...]
+    partitives: dict[str, str]
+    uncounted: frozenset[str]
+    positions: dict[str, dict[str, tuple[str, ...]]]
+    switched: dict[str, str]
+    prepositions: frozenset[str]
+    passives: frozenset[str]
 
 
-MENTIONS = vocabulary("gqa/mentions", Mentions)
+WORDS = vocabulary("gqa/wording", Words)
 PEOPLE = "person"
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")  # Types of values that only people and animals have.
@@ -49,23 +56,8 @@ Phrase: TypeAlias = Sequence[Part]
 NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
 
-@dataclass(frozen=True)
-class Words:
-    """The schema of ``wording.yaml``, which describes its keys."""
-
-    capitals: tuple[str, ...]
-    partitives: dict[str, str]
-    uncounted: frozenset[str]
-    positions: dict[str, dict[str, tuple[str, ...]]]
-    switched: dict[str, str]
-    prepositions: frozenset[str]
-    passives: frozenset[str]
-
-
-_WORDS = vocabulary("gqa/wording", Words)
-_CAPITALS = {word.lower(): word for word in _WORDS.capitals}
-PARTITIVES = _WORDS.partitives
-POSITIONS = {(kind, value): phrases for kind, values in _WORDS.positions.items() for value, phrases in values.items()}
+_CAPITALS = {word.lower(): word for word in WORDS.capitals}
+POSITIONS = {(kind, value): phrases for kind, values in WORDS.positions.items() for value, phrases in values.items()}
 
 
 class NounPhrase(NamedTuple):
@@ -113,7 +105,7 @@ def called(ontology: Ontology, name: str) -> NounPhrase:
 
 @lru_cache(maxsize=1 << 14)
 def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> NounPhrase:
-    mass = (uncounted or name in _WORDS.uncounted) and not plural
+    mass = (uncounted or name in WORDS.uncounted) and not plural
     unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
     return NounPhrase(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
@@ -121,22 +113,21 @@ def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: 
 def one(ontology: Ontology, name: str) -> NounPhrase | None:
     """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
     noun = ontology.nouns[name]
-    uncounted = noun.mass or noun.proper or name in _WORDS.uncounted or not noun.plural_form
+    uncounted = noun.mass or noun.proper or name in WORDS.uncounted or not noun.plural_form
     return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
 
 
 def several(ontology: Ontology, name: str) -> NounPhrase:
     """The plural phrase, or that of a mass noun: apples, pants, water."""
     noun = ontology.nouns[name]
-    if noun.plural or not noun.plural_form or name in _WORDS.uncounted:
-        return called(ontology, name)
-    return NounPhrase(spelled(noun.plural_form), plural=True)
+    as_it_is = noun.plural or not noun.plural_form or name in WORDS.uncounted
+    return called(ontology, name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
 
 
 def as_category(ontology: Ontology, category: str, plural: bool) -> NounPhrase | None:
     """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
-    if category in PARTITIVES:
-        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
+    if category in WORDS.partitives:
+        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{WORDS.partitives[category]} of {category}")
     noun = ontology.nouns.get(category)
     if noun is None:
         return NounPhrase(spelled(plural_of(category) if plural else category), plural)
@@ -150,39 +141,32 @@ def predicate(ontology: Ontology, kind: str, value: str) -> str:
     """A value after "is": red, made of wood, on the left."""
     if (kind, value) in POSITIONS:
         return POSITIONS[kind, value][0]
-    if value in _WORDS.switched:
-        return _WORDS.switched[value]
-    if kind == MATERIAL:
-        return f"made of {spelled(value)}"
-    return spelled(ontology.attributes[value].adjective)
+    adjective = f"made of {spelled(value)}" if kind == MATERIAL else spelled(ontology.attributes[value].adjective)
+    return WORDS.switched.get(value, adjective)
 
 
 def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
     """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
     attribute = ontology.attributes.get(value)
-    if attribute is None or attribute.verb or value in VALUES.after_only or (kind, value) in POSITIONS:
-        return None
-    return spelled(attribute.adjective)
+    follows = attribute is None or attribute.verb or value in VALUES.after_only or (kind, value) in POSITIONS
+    return None if follows or attribute is None else spelled(attribute.adjective)
 
 
 def stands_behind(ontology: Ontology, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
     """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
-    positions = POSITIONS.get((kind, value))
-    if positions and not negated:
-        return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(positions)}"
-    text = predicate(ontology, kind, value)
-    if kind == MATERIAL and not negated and rng.happens(0.5):
-        return text
-    return f"that {phrase.be} {'not ' if negated else ''}{text}"
+    if (kind, value) in POSITIONS and not negated:
+        return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(POSITIONS[kind, value])}"
+    short = kind == MATERIAL and not negated and rng.happens(0.5)
+    return f"{'' if short else f'that {phrase.be} '}{'not ' if negated else ''}{predicate(ontology, kind, value)}"
 
 
 @cache
 def relation_form(name: str) -> str | None:
     """The form of a relation: "verb" (wearing), "state" (parked on), "place" (near); None if it cannot follow "is"."""
     first = name.split()[0]
-    if name in _WORDS.prepositions:
+    if name in WORDS.prepositions:
         return "place"
-    if first in _WORDS.passives:
+    if first in WORDS.passives:
         return "state"
     return "verb" if first.endswith("ing") and first not in ("during", "king") else None
 
@@ -200,10 +184,7 @@ _TEMPLATES = vocabulary("gqa/templates", Templates)
 
 
 class Pattern:
-    """A wording with slots ``{x}`` and phrases ``{X}``, such as ``{WHAT} color {THINK} {is} {the}``.
-
-    Each phrase has alternatives; all forms are equally likely. A question mark at the end is ignored.
-    """
+    """A wording with slots ``{x}`` and phrases ``{X}`` with alternatives: ``{WHAT} color {THINK} {is} {the}?``."""
 
     def __init__(self, text: str, phrases: Mapping[str, Sequence[str]]) -> None:
         pieces = re.split(r"\{([A-Z_]+)\}", text.removesuffix("?"))

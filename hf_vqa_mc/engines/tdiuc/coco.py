@@ -18,7 +18,6 @@ import numpy as np
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, Outcome, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import HORIZONTAL_THRESHOLD, MIN_AREA, OVERLAP_THRESHOLD, VERTICAL_THRESHOLD
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -26,8 +25,13 @@ from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
 from hf_vqa_mc.sources.files import PublishedFile, member_names
 
+MIN_AREA = 2000  # minimum area in pixels of an object in a question ("Generating Questions")
+# Left of:
+VERTICAL_THRESHOLD = 0.1  # vertical distance, fraction of the image height; ours, the paper: "a small threshold"
+OVERLAP_THRESHOLD = 0.5  # overlap, fraction of either width ("half the length of its counterpart")
+HORIZONTAL_THRESHOLD = 0.15  # gap, fraction of the image width; ours, the paper's was "subjectively" judged
+LOOSELY = 2.0  # ours: the paper does not define when several objects are next to another
 NAMES = tuple(COCO_OBJECTS)
-_NUMBERS = {name: number for number, name in enumerate(NAMES)}
 
 
 class Instance(NamedTuple):
@@ -97,19 +101,6 @@ class CocoAnnotations:
             raise InputError(f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS)}")
         if not names:
             raise InputError(f"{file.location}: field 'categories': expected a list of categories, found none")
-        self._add_images(file, listed, frozenset(names.values()))
-        rows = np.concatenate(numbers)
-        for what, column, known in (("image", 1, listed.keys()), ("category", 2, names.keys())):
-            if unlisted := set(rows[:, column].tolist()) - known:
-                raise InputError(
-                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
-                )
-        rows[:, 2] = [_NUMBERS[names[one]] for one in rows[:, 2].tolist()]
-        self._numbers.append(rows)
-
-    def _add_images(
-        self, file: PublishedFile, listed: dict[int, tuple[int, int, str]], annotated: frozenset[str]
-    ) -> None:
         for image_id, (width, height, name) in listed.items():
             known = self._sizes.get(image_id)
             stem = PurePosixPath(name).stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
@@ -117,8 +108,16 @@ class CocoAnnotations:
                 raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
             self._stems[image_id] = stem
             self.left_out["images listed in another file too"] += known is not None
-            self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
+            self._sizes[image_id] = (width, height, frozenset(names.values()).union(known[2] if known else ()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
+        rows = np.concatenate(numbers)
+        for what, column, known in (("image", 1, listed.keys()), ("category", 2, names.keys())):
+            if unlisted := set(rows[:, column].tolist()) - known:
+                raise InputError(
+                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
+                )
+        rows[:, 2] = [NAMES.index(names[one]) for one in rows[:, 2].tolist()]
+        self._numbers.append(rows)
 
     def __iter__(self) -> Iterator[CocoImage]:
         """The images that have objects, sorted by id, each with its objects sorted by id."""
@@ -153,12 +152,11 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             found.append(PublishedFile(path.name, path))
             continue
         members = member_names(path)
-        wanted = sorted(
-            one for one in members if PurePosixPath(one).match("instances*.json") and "__MACOSX" not in one
-        )
+        named = [PurePosixPath(one) for one in sorted(members) if "__MACOSX" not in one]
+        wanted = [PublishedFile(one.name, path, str(one)) for one in named if one.match("instances*.json")]
         if not wanted:
             raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
-        found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
+        found += wanted
     return found
 
 
@@ -210,8 +208,6 @@ SCENES = vocabulary("tdiuc/scenes", Scenes)
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-LOOSELY = 2.0  # ours: the paper does not define when several objects are next to another
-
 _INDOOR_SIGNS = SCENES.indoor_signs | {
     name
     for name, one in COCO_OBJECTS.items()
@@ -238,9 +234,15 @@ def ask_presence(image: CocoImage, rng: SeededRng, absent: list[str]) -> Iterato
     """Ask about the presence of each category with a large enough object, and of as many absent ones."""
     large = sorted({one.name for one in image.instances if one.area >= MIN_AREA})
     yield from [f"all smaller than {MIN_AREA} pixels"] * (len(image.present) - len(large))
-    of_no = _negatives(large, image.present, absent, rng)
+    left, of_no = rng.shuffled(absent), list[str]()
+    near = {COCO_OBJECTS[name].supercategory for name in image.present}
+    for name in large[: len(left)]:  # the first of the same supercategory, else of one in the image, else the first
+        wanted = COCO_OBJECTS[name].supercategory
+        groups = {other: COCO_OBJECTS[other].supercategory for other in left}
+        of_no.append(min(left, key=lambda other: (groups[other] != wanted, groups[other] not in near)))
+        left.remove(of_no[-1])
     yield from ["no absent object left to ask about"] * (len(large) - len(of_no))
-    for names, answer in ((large, YES), (of_no, NO)):
+    for names, answer in ((large, YES), (sorted(of_no), NO)):
         for name in names:
             yield _is_there(COCO_OBJECTS[name], rng), answer
 
@@ -249,20 +251,6 @@ def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
     """Objects that are provably absent, like everything with a related name; in COCO's order."""
     present = image.present | mentioned
     return [name for name in COCO_OBJECTS if name in image.annotated and not related(name) & present]
-
-
-def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng: SeededRng) -> list[str]:
-    left = rng.shuffled(absent)
-    near = {COCO_OBJECTS[name].supercategory for name in present}
-    chosen = []
-    for name in large[: len(left)]:
-        wanted = COCO_OBJECTS[name].supercategory
-        of_same = (one for one in left if COCO_OBJECTS[one].supercategory == wanted)
-        of_near = (one for one in left if COCO_OBJECTS[one].supercategory in near)
-        taken = next(of_same, None) or next(of_near, None) or left[0]
-        left.remove(taken)
-        chosen.append(taken)
-    return sorted(chosen)
 
 
 def _is_there(thing: CocoObject, rng: SeededRng) -> str:
@@ -342,7 +330,12 @@ def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
         yield "the file does not annotate all that identifies a scene"
         return
-    where = _where(image.present)
+    where = None
+    if image.present & SCENES.outdoor_signs:
+        if image.present & SCENES.outdoor_proof and not image.present & _INDOOR_SIGNS:
+            where = OUTDOORS
+    elif image.present & SCENES.indoor_proof or len(image.present & SCENES.indoor_pair) > 1:
+        where = INDOORS
     if where is None:
         yield "indoors or outdoors is in doubt"
         return
@@ -356,12 +349,6 @@ def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
             yield rng.pick(TEMPLATES.room), rooms[0]
         else:
             yield "the room is in doubt"
-
-
-def _where(present: frozenset[str]) -> str | None:
-    if present & SCENES.outdoor_signs:
-        return OUTDOORS if present & SCENES.outdoor_proof and not present & _INDOOR_SIGNS else None
-    return INDOORS if present & SCENES.indoor_proof or len(present & SCENES.indoor_pair) > 1 else None
 
 
 def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:

@@ -1,36 +1,34 @@
 """TDIUC's engine: questions of twelve types from annotations, by the procedure of Kafle and Kanan 2017."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
 from hf_vqa_mc.engines.tdiuc.questions import (
-    DOES_NOT_APPLY,
     NO,
     ORIGINS,
     SPLITS,
-    AbsurdQuestions,
     Images,
     Made,
     Question,
     settled,
+    with_absurd,
     without_duplicates,
 )
-from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS, TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.scoring.tdiuc_types import ABSURD, QUESTION_TYPES
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import entropy, most_frequent
 from hf_vqa_mc.sources.source import STATISTICS
@@ -84,11 +82,20 @@ def generate(
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
-    absent = _ask_of_coco(coco, mentioned, settings.seed, made, progress)
+    absent: dict[int, frozenset[str]] = {}  # the objects that each image provably lacks
+    shared: dict[frozenset[str], frozenset[str]] = {}
+    for number, image in enumerate(coco, 1):
+        others = frozenset(mentioned.get(image.image_id, ()))
+        ask_coco(image, others, settings.seed, made)
+        lacking = frozenset(absent_objects(image, others))
+        absent[image.image_id] = shared.setdefault(lacking, lacking)
+        if number % 1000 == 0 or number == len(coco):
+            progress("asking of COCO's images", number, len(coco))
+    made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
     questions = without_duplicates(made.questions, made.left_out)
     made.questions.clear()
     questions = settled(questions, images, settings.seed, made.left_out)
-    questions = _with_absurd(questions, absent, settings, made.left_out, progress)
+    questions = with_absurd(questions, absent, settings, made.left_out, progress)
     if not questions:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
@@ -119,49 +126,6 @@ def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[in
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
-def _ask_of_coco(
-    coco: CocoAnnotations, mentioned: dict[int, set[str]], seed: int, made: Made, progress: Progress
-) -> dict[int, frozenset[str]]:
-    """Add all questions that COCO's annotation allows; return the objects that each image provably lacks."""
-    absent = {}
-    shared: dict[frozenset[str], frozenset[str]] = {}
-    for number, image in enumerate(coco, 1):
-        others = frozenset(mentioned.get(image.image_id, ()))
-        ask_coco(image, others, seed, made)
-        lacking = frozenset(absent_objects(image, others))
-        absent[image.image_id] = shared.setdefault(lacking, lacking)
-        if number % 1000 == 0 or number == len(coco):
-            progress("asking of COCO's images", number, len(coco))
-    made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
-    return absent
-
-
-def _with_absurd(
-    questions: list[Question],
-    absent: dict[int, frozenset[str]],
-    settings: TdiucSettings,
-    left_out: Counter[str],
-    progress: Progress,
-) -> list[Question]:
-    if not settings.absurd or not absent:
-        return questions
-    pool, asked = AbsurdQuestions(questions), defaultdict[int, set[str]](set)
-    for one in questions:
-        asked[one.image_id].add(one.question.lower())
-    absurd = []
-    for number, (image_id, lacking) in enumerate(absent.items(), 1):
-        rng = SeededRng(settings.seed, "tdiuc", ABSURD, str(image_id))
-        chosen = pool.for_image(lacking, asked[image_id], settings.absurd, rng)
-        absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
-        left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)
-        if number % 1000 == 0 or number == len(absent):
-            progress("absurd questions", number, len(absent))
-    if len(absurd) < MIN_ANSWERS:
-        left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
-        absurd = []
-    return sorted(questions + absurd, key=lambda one: one.image_id)
-
-
 def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
     written: dict[str, list[tuple[int, Question]]] = {subset: [] for subset in SPLITS}
@@ -169,11 +133,10 @@ def _write_questions(folder: Path, questions: list[Question], images: Images, pr
         written[images.subset(one.image_id)].append((number, one))
     for done, (subset, mine) in enumerate(written.items()):
         progress("writing", done, len(SPLITS))
-        records: Iterator[dict[str, Any]] = (
+        asked: Iterator[dict[str, Any]] = (
             {"image_id": one.image_id, "question": one.question, "question_id": number} for number, one in mine
         )
-        _write_list(folder / V1.questions_name(subset), "questions", records)
-        records = (
+        answered: Iterator[dict[str, Any]] = (
             {
                 "question_id": number,
                 "image_id": one.image_id,
@@ -183,16 +146,13 @@ def _write_questions(folder: Path, questions: list[Question], images: Images, pr
             }
             for number, one in mine
         )
-        _write_list(folder / V1.annotations_name(subset), "annotations", records)
+        lists = {"questions": (V1.questions_name, asked), "annotations": (V1.annotations_name, answered)}
+        for key, (name, records) in lists.items():  # an object with a list of records, one per line
+            with (folder / name(subset)).open("w", encoding="utf-8", newline="\n") as file:
+                file.write(f'{{"{key}": [')
+                file.writelines(f"{',' if at else ''}\n{json.dumps(record)}" for at, record in enumerate(records))
+                file.write("\n]}\n")
     progress("writing", len(SPLITS), len(SPLITS))
-
-
-def _write_list(path: Path, key: str, records: Iterable[dict[str, Any]]) -> None:
-    """Write an object with a list of records, one per line."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(f'{{"{key}": [')
-        file.writelines(f"{',' if number else ''}\n{json.dumps(record)}" for number, record in enumerate(records))
-        file.write("\n]}\n")
 
 
 def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
@@ -200,7 +160,21 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
     by_type: dict[str, list[Question]] = {name: [] for name in QUESTION_TYPES}
     for one in questions:
         by_type[one.question_type].append(one)
-    types = {name: _type_statistics(of_type, images) for name, of_type in by_type.items()}
+    types = {}
+    for name, of_type in by_type.items():
+        splits = Counter(SPLITS[images.subset(one.image_id)] for one in of_type)
+        answers = Counter(one.answer for one in of_type)
+        top = dict(most_frequent(answers, TOP_ANSWERS))
+        types[name] = {
+            "questions": len(of_type),
+            "images": len({one.image_id for one in of_type}),
+            "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(one.origin for one in of_type)},
+            "splits": {split: splits[split] for split in SPLITS.values()},
+            "unique_answers": len(answers),
+            "entropy_bits": round(entropy(answers.values()), 4),
+            "answers": top,
+            "questions_with_other_answers": len(of_type) - sum(top.values()),
+        }
     image_ids = {one.image_id for one in questions}
     return {
         "questions": len(questions),
@@ -210,20 +184,4 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
         "origins": {origin: sum(one["origins"][origin] for one in types.values()) for origin in ORIGINS},
         "splits": {split: sum(one["splits"][split] for one in types.values()) for split in SPLITS.values()},
         "images_by_split": images.count(image_ids),
-    }
-
-
-def _type_statistics(questions: list[Question], images: Images) -> dict[str, Any]:
-    splits = Counter(SPLITS[images.subset(one.image_id)] for one in questions)
-    answers = Counter(one.answer for one in questions)
-    top = dict(most_frequent(answers, TOP_ANSWERS))
-    return {
-        "questions": len(questions),
-        "images": len({one.image_id for one in questions}),
-        "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(one.origin for one in questions)},
-        "splits": {split: splits[split] for split in SPLITS.values()},
-        "unique_answers": len(answers),
-        "entropy_bits": round(entropy(answers.values()), 4),
-        "answers": top,
-        "questions_with_other_answers": len(questions) - sum(top.values()),
     }

@@ -12,7 +12,6 @@ from hf_vqa_mc.engines.english import plural_of
 from hf_vqa_mc.engines.gqa.scene_graph_files import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import Images, Made, Outcome
-from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
@@ -21,6 +20,7 @@ from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.text.wordnet import load_wordnet
 
+DUPLICATE_OVERLAP = 0.5  # minimum intersection over union of two boxes that may be one object; ours
 RELATIONSHIPS, IMAGES, QUESTIONS = "relationships.json", "image_data.json", "question_answers.json"
 LISTS = {"objects.json": "objects", "attributes.json": "attributes", RELATIONSHIPS: "relationships"}
 
@@ -47,13 +47,7 @@ class GenomeImage:
 
 
 def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:
-    """Map Visual Genome's image ids to output ids: COCO's for COCO's images.
-
-    Without image_data.json all images count as Visual Genome's own.
-
-    Raises:
-        InputError: the file is malformed.
-    """
+    """Map Visual Genome's image ids to output ids, COCO's for COCO's images; empty without image_data.json."""
     ids: dict[int, int] = {}
     if not folder.has(IMAGES):
         left_out["no image_data.json: images that are COCO's are not known as such"] = 1
@@ -74,9 +68,6 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
 
     The files are read in parallel and an image is yielded when all of them have given it, so files in the same order,
     as published, need little memory.
-
-    Raises:
-        InputError: a file is malformed.
     """
     present = [name for name in LISTS if folder.has(name)]
     waiting: dict[int, tuple[GenomeImage, set[str]]] = {}
@@ -97,18 +88,12 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
                 if len(seen) == len(present):
                     yield waiting.pop(image_id)[0]
     for image, seen in waiting.values():
-        for name in present:
-            if name not in seen:
-                left_out[f"images that {name} lacks"] += 1
+        left_out.update(f"images that {name} lacks" for name in present if name not in seen)
         yield image
 
 
 def written_id(image_id: int, ids: dict[int, int], images: Images, location: str) -> int:
-    """The output id of an image of Visual Genome.
-
-    Raises:
-        InputError: image_data.json exists but does not list it.
-    """
+    """The output id of an image of Visual Genome; InputError if image_data.json exists but does not list it."""
     if not ids:
         images.add(GENOME_OFFSET + image_id, "genome", None, location)
         return GENOME_OFFSET + image_id

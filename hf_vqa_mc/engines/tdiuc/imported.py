@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import AGREEMENT
 from hf_vqa_mc.engines.tdiuc.words import (
     ANSWERS,
     COLORS,
@@ -91,29 +90,25 @@ def _is_there(asked: str) -> bool:
     found = _IS_THERE.fullmatch(asked)
     if not found or not objects_named(found["thing"]):
         return False
-    if found["mass"]:
-        return found["thing"].split()[-1] in _TYPES.mass
-    return names_many(found["thing"]) == (not found["one"])  # "Is there any boys" is not English
+    is_mass, fits = found["thing"].split()[-1] in _TYPES.mass, names_many(found["thing"]) == (not found["one"])
+    return is_mass if found["mass"] else fits  # "Is there any boys" is not English
 
 
+AGREEMENT = 5  # minimum number of annotators who agree on an imported answer, "Importing Questions"
 VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Questions"
 
 
 def import_vqa(folder: Folder, images: Images, made: Made) -> None:
-    """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets found.
-
-    Raises:
-        InputError: there is no pair of question and annotation file, or they do not fit together.
-    """
-    found = False
-    for subset, release in product(SPLITS, (V1, V2)):
-        task = release.available_task(folder, subset)
-        if task is not None:
-            found = True
-            questions = folder.find(release.questions_name(subset, task))
-            annotations = folder.find(release.annotations_name(subset))
-            _import_vqa_subset(questions, annotations, subset, images, made)
-    if not found:
+    """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets; InputError if there are none."""
+    available = [
+        (subset, release, task)
+        for subset, release in product(SPLITS, (V1, V2))
+        if (task := release.available_task(folder, subset)) is not None
+    ]
+    for subset, release, task in available:
+        questions, annotations = release.questions_name(subset, task), release.annotations_name(subset)
+        _import_vqa_subset(folder.find(questions), folder.find(annotations), subset, images, made)
+    if not available:
         folder.find(V1.questions_name(next(iter(SPLITS))))  # raises, and names the file expected
 
 
@@ -161,7 +156,7 @@ def _import(image_id: int, question: str, answer: str, longest: int, origin: Ori
     if question_type is None:
         made.left_out[f"{origin}: no template fits"] += 1
     else:
-        made.ask(image_id, tidy_question(question), answer, question_type, origin)
+        made.add(image_id, question_type, origin, [(tidy_question(question), answer)])
 
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
@@ -170,14 +165,8 @@ _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 def import_annotated(path: Path, images: Images, made: Made) -> None:
     """Add the hand-annotated questions of a file; count those of other types in TDIUC's files.
 
-    Args:
-        path: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
-            annotation files with its question file in the same folder; or a folder with both.
-        images: takes the images; known ones keep their split.
-        made: takes the questions.
-
-    Raises:
-        InputError: names the file, the record and the field.
+    ``path``: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
+    annotation files with its question file in the same folder; or a folder with both. Known images keep their split.
     """
     if path.is_file() and path.name.endswith(_JSON_LINES):
         _read_lines(path, images, made)
@@ -209,7 +198,7 @@ def _read_lines(path: Path, images: Images, made: Made) -> None:
         question, answer = record.filled_texts("question")[0], record.filled_texts("answer")[0]
         if not tidy_answer(answer):
             raise record.unexpected(0, "answer", "a word", answer)
-        made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")
+        made.add(image_id, kind, "annotated", [(tidy_question(question), tidy_answer(answer))])
 
 
 def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Images, made: Made) -> None:
@@ -221,4 +210,4 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     columns = (rows[name].filter(by_hand).to_pylist() for name in ("image_id", "question", "answer", "question_type"))
     for image_id, question, answer, kind in zip(*columns, strict=True):
         images.add(image_id, "uploaded", subset if image_id <= LARGEST else None, file.location)
-        made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")
+        made.add(image_id, kind, "annotated", [(tidy_question(question), tidy_answer(answer))])

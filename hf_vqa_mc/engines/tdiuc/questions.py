@@ -6,17 +6,16 @@ with a word for something that COCO does not annotate, and none with a synonym, 
 image.
 """
 
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Set
-from itertools import accumulate, chain
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS
+from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_asked_of, related
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE, SENTIMENT, UTILITY
 from hf_vqa_mc.sources.source import BY_HASH
 
@@ -24,6 +23,7 @@ Origin = Literal["annotated", "coco_generated", "genome_generated", "vqa_importe
 """The columns of Kafle and Kanan 2017, Table 4; of equal questions about an image the first origin's is kept."""
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 HAND_ANNOTATED = (SENTIMENT, UTILITY)  # types without a template: section "Manual Annotation"
+MIN_ANSWERS = 2  # minimum number of questions per answer; rarer answers are dropped ("Post Processing")
 TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 2017, "Train and Test Split"
 SPLITS = {"train2014": "train", "val2014": "test"}  # subset of COCO to split, ibid.
 
@@ -52,17 +52,14 @@ class Made:
         self.questions: list[Question] = []
         self.left_out: Counter[str] = Counter()
 
-    def ask(self, image_id: int, question: str, answer: str, question_type: str, origin: Origin) -> None:
-        """Add a question; equal texts are stored once."""
-        self.questions.append(Question(image_id, intern(question), intern(answer), question_type, origin))
-
     def add(self, image_id: int, question_type: str, origin: Origin, outcomes: Iterable[Outcome]) -> None:
-        """Add questions of one type about an image, or count why there is none."""
+        """Add questions of one type about an image, equal texts stored once, or count why there is none."""
         for outcome in outcomes:
             if isinstance(outcome, str):
                 self.left_out[f"{question_type}: {outcome}"] += 1
             else:
-                self.ask(image_id, *outcome, question_type, origin)
+                question, answer = map(intern, outcome)
+                self.questions.append(Question(image_id, question, answer, question_type, origin))
 
 
 class Images:
@@ -115,12 +112,11 @@ def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) ->
     A question that one origin asks twice of an image with different answers is ambiguous and left out.
     """
     order = {origin: number for number, origin in enumerate(ORIGINS)}
-    ranked = sorted(questions, key=lambda one: (one.image_id, order[one.origin]))
     kept: list[Question] = []
     seen: dict[str, int] = {}
     ambiguous: set[int] = set()
     image_id = -1
-    for one in ranked:
+    for one in sorted(questions, key=lambda one: (one.image_id, order[one.origin])):
         if one.image_id != image_id:
             image_id, seen = one.image_id, {}
         at = seen.setdefault(one.question.lower(), len(kept))
@@ -180,10 +176,9 @@ def _balanced(questions: list[Question], images: Images, seed: int, left_out: Co
             rows.setdefault((images.subset(one.image_id), one.answer), []).append(at)
     dropped: set[int] = set()
     for subset in sorted({subset for subset, _ in rows}):
-        of_yes, of_no = rows.get((subset, YES), []), rows.get((subset, NO), [])
-        answer, larger = (YES, of_yes) if len(of_yes) > len(of_no) else (NO, of_no)
-        excess = abs(len(of_yes) - len(of_no))
-        if excess:
+        smaller, larger = sorted((rows.get((subset, answer), []) for answer in (NO, YES)), key=len)
+        if excess := len(larger) - len(smaller):
+            answer = questions[larger[0]].answer
             order = SeededRng(seed, "tdiuc", "balance", subset).shuffled(larger)
             order.sort(key=lambda at: questions[at].origin == "coco_generated")
             dropped.update(order[:excess])
@@ -194,43 +189,50 @@ def _balanced(questions: list[Question], images: Images, seed: int, left_out: Co
 _TRIES = 32  # draws from all questions before those that fit an image are listed
 
 
-class AbsurdQuestions:
-    """All questions that may be absurd for other images, by the objects that must be absent for that."""
+def with_absurd(
+    questions: list[Question],
+    absent: Mapping[int, frozenset[str]],
+    settings: TdiucSettings,
+    left_out: Counter[str],
+    progress: Progress,
+) -> list[Question]:
+    """Add random questions of other images to each image that provably lacks the objects that they name."""
+    groups: dict[frozenset[str], list[str]] = {}  # by the objects that must be absent
+    texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
+    for text in sorted(texts - {one.question for one in questions if one.answer in (YES, NO)}):
+        named = objects_asked_of(text)
+        if named is not None:
+            groups.setdefault(named.union(*map(related, named)), []).append(text)
+    pool = [(objects, text) for objects in sorted(groups, key=sorted) for text in groups[objects]]
+    asked = defaultdict[int, set[str]](set)
+    for one in questions:
+        asked[one.image_id].add(one.question.lower())
+    absurd = []
+    for number, (image_id, lacking) in enumerate(absent.items() if settings.absurd else (), 1):
+        rng = SeededRng(settings.seed, "tdiuc", ABSURD, str(image_id))
+        chosen = _sample(pool, lacking, asked[image_id], settings.absurd, rng)
+        absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
+        left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)
+        if number % 1000 == 0 or number == len(absent):
+            progress("absurd questions", number, len(absent))
+    if len(absurd) < MIN_ANSWERS:
+        left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
+        absurd = []
+    return sorted(questions + absurd, key=lambda one: one.image_id)
 
-    def __init__(self, questions: Iterable[Question]) -> None:
-        """questions: all other questions of the dataset; each text counts once."""
-        groups: dict[frozenset[str], list[str]] = {}
-        texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
-        texts -= {one.question for one in questions if one.answer in (YES, NO)}
-        for text in sorted(texts):
-            named = objects_asked_of(text)
-            if named is not None:
-                groups.setdefault(named.union(*map(related, named)), []).append(text)
-        self._objects = sorted(groups, key=sorted)
-        self._texts = [groups[one] for one in self._objects]
-        self._ends = list(accumulate(map(len, self._texts)))
 
-    def __len__(self) -> int:
-        """The number of texts."""
-        return self._ends[-1] if self._ends else 0
-
-    def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: SeededRng) -> list[str]:
-        """A uniform random sample of the questions that are absurd for an image; all of them if there are fewer.
-
-        ``provable``: objects that the annotation proves absent; ``asked``: the image's own questions in lower case.
-        """
-        chosen: list[str] = []
-        for _ in range(_TRIES if len(self) else 0):
-            if len(chosen) == how_many:
-                return chosen
-            number = rng.below(len(self))
-            group = bisect_right(self._ends, number)
-            text = self._texts[group][number - self._ends[group]]
-            if self._objects[group] <= provable and text not in chosen and text.lower() not in asked:
-                chosen.append(text)
-        if len(chosen) < how_many:
-            groups = zip(self._objects, self._texts, strict=True)
-            texts = chain.from_iterable(texts for objects, texts in groups if objects <= provable)
-            fitting = (text for text in texts if text not in chosen and text.lower() not in asked)
-            chosen += rng.shuffled(fitting)[: how_many - len(chosen)]
-        return chosen
+def _sample(
+    pool: list[tuple[frozenset[str], str]], lacking: frozenset[str], asked: Set[str], size: int, rng: SeededRng
+) -> list[str]:
+    """A uniform random sample of the questions whose objects an image lacks and that are not asked of it."""
+    chosen: list[str] = []
+    for _ in range(_TRIES if pool else 0):
+        if len(chosen) == size:
+            break
+        objects, text = pool[rng.below(len(pool))]
+        if objects <= lacking and text not in chosen and text.lower() not in asked:
+            chosen.append(text)
+    if len(chosen) < size:
+        fitting = (text for objects, text in pool if objects <= lacking and text.lower() not in asked)
+        chosen += rng.shuffled(text for text in fitting if text not in chosen)[: size - len(chosen)]
+    return chosen

@@ -1,25 +1,9 @@
-"""Inputs and thresholds of TDIUC's engine; those marked "ours" differ or are missing in Kafle and Kanan 2017."""
+"""Inputs and options of TDIUC's engine (Kafle and Kanan 2017); light to import."""
 
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import ADVANCED, SEED, Check, check_options, option, settings
-
-VERTICAL_THRESHOLD = 0.1
-"""Left of: maximum vertical distance, as a fraction of the image height; ours, the paper says "a small threshold"."""
-OVERLAP_THRESHOLD = 0.5
-"""Left of: maximum overlap, as a fraction of either width ("half the length of its counterpart")."""
-HORIZONTAL_THRESHOLD = 0.15
-"""Left of: maximum gap, as a fraction of the image width; ours, the paper's was "subjectively" judged."""
-DUPLICATE_OVERLAP = 0.5
-"""Minimum intersection over union of two Visual Genome boxes that may be one object; ours."""
-AGREEMENT = 5
-"""Minimum number of annotators who agree on an imported answer ("Importing Questions")."""
-MIN_AREA = 2000
-"""Minimum area in pixels of an object in a question ("Generating Questions")."""
-MIN_ANSWERS = 2
-"""Minimum number of questions per answer; rarer answers are dropped ("Post Processing")."""
-_COUNT: Check = ("0 or more", lambda value: value >= 0)
+from hf_vqa_mc.options import ADVANCED, SEED, check_options, option, settings
 
 
 @settings
@@ -55,7 +39,9 @@ class TdiucSettings:
     """Options of the generation (Kafle and Kanan 2017)."""
 
     # "Generating Questions"
-    absurd: int = option("Absurd questions per image.", default=3, check=_COUNT, panel=ADVANCED)
+    absurd: int = option(
+        "Absurd questions per image.", default=3, check=("0 or more", lambda value: value >= 0), panel=ADVANCED
+    )
     seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:

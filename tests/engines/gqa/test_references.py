@@ -17,7 +17,7 @@ from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graph
 
 
 def references(graph: SceneGraph, **options: float) -> References:
-    return References(Executor(graph, ONTOLOGY), GqaSettings(**options))  # type: ignore[arg-type]
+    return References(Executor(graph, ONTOLOGY), GqaSettings(**options).depth)  # type: ignore[arg-type]
 
 
 def texts(found: list[Reference]) -> set[str]:

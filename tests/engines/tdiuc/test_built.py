@@ -22,8 +22,7 @@ SETTINGS = TdiucSettings()
 @pytest.fixture(autouse=True)
 def _rare_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made-up files are too few for two questions of each answer."""
-    for module in ("generate", "questions"):
-        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
+    monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
 
 
 def image_files(folder: Path) -> dict[int, set[str]]:

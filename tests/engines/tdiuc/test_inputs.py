@@ -79,8 +79,7 @@ def test_a_small_cat_makes_the_kind_of_animal_doubtful(tmp_path: Path) -> None:
 
 
 def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("generate", "questions"):
-        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
+    monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
     content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
     path = made.write(tmp_path / "one.json", content)
     coco = CocoAnnotations(Images(0))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -50,10 +51,10 @@ QUESTION_TYPES = Listing(
     QuestionType("choose object", CHOOSE, "rel", 12, relations.choose_object),
     QuestionType("compare", COMPARE, "attr", 4, comparisons.compare),
     QuestionType("common", COMPARE, "attr", 4, comparisons.common),
-    QuestionType("same", COMPARE, "attr", 6, comparisons.same),
-    QuestionType("different", COMPARE, "attr", 6, comparisons.different),
-    QuestionType("same all", COMPARE, "attr", 3, comparisons.all_same),
-    QuestionType("different all", COMPARE, "attr", 3, comparisons.all_different),
+    QuestionType("same", COMPARE, "attr", 6, partial(comparisons.two, "same")),
+    QuestionType("different", COMPARE, "attr", 6, partial(comparisons.two, "different")),
+    QuestionType("same all", COMPARE, "attr", 3, partial(comparisons.all_of, "same")),
+    QuestionType("different all", COMPARE, "attr", 3, partial(comparisons.all_of, "different")),
 )
 """The rows of Table 3, in its order."""
 

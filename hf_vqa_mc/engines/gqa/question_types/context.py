@@ -9,16 +9,15 @@ from typing import NamedTuple
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
-from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.references import Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.wording import (
-    MENTIONS,
-    PARTITIVES,
     PEOPLE,
     POSITIONS,
+    WORDS,
     NounPhrase,
     Pattern,
     Phrase,
@@ -28,7 +27,6 @@ from hf_vqa_mc.engines.gqa.wording import (
 )
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
-_WORDS = re.compile(r"[a-z0-9'-]+")
 
 
 class Draft(NamedTuple):
@@ -43,23 +41,13 @@ class Draft(NamedTuple):
     local_group: str
     global_group: str = ""
 
-
-def yes_no(
-    detailed: str,
-    program: Program,
-    right: bool,
-    wordings: Sequence[Pattern],
-    slots: Mapping[str, str | Phrase],
-    full: Phrase,
-    local_group: str,
-) -> Draft:
-    """A yes/no question; GQA's detailed types end in C where the answer is no."""
-    answer, begin = (YES, "Yes ,") if right else (NO, "No ,")
-    suffix = "" if right else "C"
-    return Draft(detailed + suffix, program, answer, wordings, slots, [(begin, ""), *full], local_group)
+    def yes_no(self, right: bool) -> "Draft":
+        """As a yes/no question; GQA's detailed types end in C where the answer is no."""
+        answer, begin, suffix = (YES, "Yes ,", "") if right else (NO, "No ,", "C")
+        return self._replace(detailed=self.detailed + suffix, answer=answer, full=[(begin, ""), *self.full])
 
 
-class ImageContext:
+class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
@@ -71,16 +59,14 @@ class ImageContext:
         left_out: Counter[str],
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
-        self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
-        self.executor = Executor(graph, ontology)
-        self.left_out = left_out
+        super().__init__(Executor(graph, ontology), settings.depth)
+        self.decoys, self.seed, self.left_out = decoys, settings.seed, left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
-        self.references = References(self.executor, settings)
-        self.objects = [key for key in graph.objects if self.references.askable(key)]
+        self.objects = [key for key in graph.objects if self.askable(key)]
         kinds = {self.kind(key) for key in graph.objects} | graph.unclear
-        self._avoided = frozenset[str]() if kinds.isdisjoint(MENTIONS.pictures) else MENTIONS.pictures
+        self._avoided = frozenset[str]() if kinds.isdisjoint(WORDS.pictures) else WORDS.pictures
         """words for the image that are also names of its objects"""
 
     def thing(self, object_id: str) -> SceneObject:
@@ -90,10 +76,6 @@ class ImageContext:
     def name(self, object_id: str) -> str:
         """An object's name."""
         return self.graph.objects[object_id].name
-
-    def noun(self, object_id: str) -> Noun:
-        """An object's noun."""
-        return self.ontology.nouns[self.graph.objects[object_id].name]
 
     def kind(self, object_id: str) -> str:
         """An object's kind."""
@@ -105,8 +87,7 @@ class ImageContext:
 
     def the(self, object_id: str) -> list[Part]:
         """An object by its name with the definite article, as in full answers."""
-        phrase = self.phrase(object_id)
-        return [(phrase.the, ""), (phrase.text, object_id)]
+        return [(self.phrase(object_id).the, ""), (self.phrase(object_id).text, object_id)]
 
     def a(self, object_id: str) -> list[Part]:
         """An object by its name with the indefinite article if it takes one."""
@@ -126,13 +107,13 @@ class ImageContext:
     def _kinds_asked(self, name: str) -> list[str]:
         """The categories by which people would ask what something is."""
         noun, nouns = self.ontology.nouns[name], self.ontology.nouns
-        young = noun.kind in MENTIONS.young  # dogs are animals; a puppy is no type of dog
+        young = noun.kind in WORDS.young  # dogs are animals; a puppy is no type of dog
         return [
             category
-            for category in self.references.categories(name)
-            if category not in MENTIONS.too_wide
+            for category in self.categories(name)
+            if category not in WORDS.too_wide
             and not (young and category in nouns and nouns[category].parents)
-            and name not in MENTIONS.own_name_only
+            and name not in WORDS.own_name_only
             and category not in name
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)
@@ -152,15 +133,13 @@ class ImageContext:
             (kind, values[0])
             for kind, values in self.thing(object_id).values.items()
             if kind not in ("", HORIZONTAL, VERTICAL) and len(values) == 1 and self.can_be_said(kind, values[0])
-            if self.references.can_have(self.name(object_id), kind)
+            if self.can_have(self.name(object_id), kind)
         ]
 
     def can_be_said(self, kind: str, value: str) -> bool:
         """Whether a value can follow "is"; not so "tennis" of a tennis racket."""
-        if (kind, value) in POSITIONS:
-            return True
         attribute = self.ontology.attributes.get(value)
-        return attribute is not None and not attribute.before_only
+        return (kind, value) in POSITIONS or (attribute is not None and not attribute.before_only)
 
     def decoy_value(self, object_id: str, kind: str, rng: SeededRng) -> str | None:
         """A value of a type that an object does not have and that can follow "is"."""
@@ -176,34 +155,33 @@ class ImageContext:
         text = sentence(rng.pick(draft.wordings).fill(rng, draft.slots, self._avoided), "?")
         if row.startswith(("query", "common")) and discloses(text.text, draft.answer):
             self.left_out["tells its answer"] += 1
-        elif _TWICE.search(text.text):  # the windows that are not red red or white
+            return None
+        if _TWICE.search(text.text):  # the windows that are not red red or white
             self.left_out["a word twice"] += 1
-        else:
-            groups = draft.global_group, draft.local_group
-            full = sentence(draft.full, ".")
-            return Question(row, draft.detailed, draft.program, result.found, text, draft.answer, full, *groups)
-        return None
+            return None
+        groups, full = (draft.global_group, draft.local_group), sentence(draft.full, ".")
+        return Question(row, draft.detailed, draft.program, result.found, text, draft.answer, full, *groups)
 
 
 def discloses(text: str, answer: str) -> bool:
     """Whether a question contains its answer, also as the beginning of a word (horse in horses)."""
-    return f" {answer.lower()}" in f" {' '.join(_WORDS.findall(text.lower()))}"
+    return f" {answer.lower()}" in " ".join(["", *re.findall(r"[a-z0-9'-]+", text.lower())])
 
 
 def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
     """A category after "what kind of", with its verb: devices are, clothing is."""
     phrase = as_category(ontology, category, plural)
-    if phrase is None or phrase.mass or category in PARTITIVES:
+    if phrase is None or phrase.mass or category in WORDS.partitives:
         return category, "is"
     return phrase.text, phrase.be
+
+
+def selected(name: str) -> Program:
+    """The program that selects a name."""
+    return then((), "select", name)
 
 
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
     do, have = ("do", "have") if reference.head.plural else ("does", "has")
     return {"the": reference.the, "is": reference.head.be, "do": do, "have": have}
-
-
-def selected(name: str) -> Program:
-    """The program that selects a name."""
-    return then((), "select", name)

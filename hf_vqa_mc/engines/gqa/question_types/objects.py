@@ -6,7 +6,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
@@ -61,7 +61,7 @@ def _exist_name(image: ImageContext, name: str, rng: SeededRng) -> Iterator[Draf
     phrase = several(image.ontology, name)
     full = there_is(image, name) if answer == YES else [(f"there {phrase.be} no {phrase.text}", "")]
     slots = {**form.slots, "more": ""}
-    yield yes_no("exist", program, answer == YES, EXIST[form.variant], slots, full, f"03-{noun.kind}")
+    yield Draft("exist", program, "", EXIST[form.variant], slots, full, f"03-{noun.kind}").yes_no(answer == YES)
 
 
 def cannot_be_missing(image: ImageContext, name: str) -> bool:
@@ -107,7 +107,7 @@ def _exist_value(image: ImageContext, key: str, negated: bool, rng: SeededRng) -
     program = then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist")
     full = _with(image, matching[0], kind, asked) if matching else _without(image, name, kind, asked, negated)
     slots, local = {**form.slots, "more": more}, f"04-{name}_{mark}{asked}"
-    yield yes_no(detailed, program, bool(matching), EXIST[form.variant], slots, full, local)
+    yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(bool(matching))
 
 
 def _with(image: ImageContext, key: str, kind: str, value: str) -> Phrase:
@@ -186,7 +186,7 @@ def _two(image: ImageContext, names: tuple[str, str], word: str, key: str, rng: 
         local = f"04-{second}_{value[1]}"
     detailed, program = f"exist{'Attr' if value else ''}{word.title()}", joined(programs[0], programs[1], word)
     full = _which(image, names, filters, present, word)
-    yield yes_no(detailed, program, (any if word == "or" else all)(present), TWO[word], slots, full, local)
+    yield Draft(detailed, program, "", TWO[word], slots, full, local).yes_no((any if word == "or" else all)(present))
 
 
 def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
@@ -198,7 +198,7 @@ def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, r
     if not pairs or not rng.happens(0.35) or image.name(key) not in names:
         return None, None
     kind, value = rng.pick(pairs)
-    if not all(image.references.can_have(name, kind) for name in names):  # a black office
+    if not all(image.can_have(name, kind) for name in names):  # a black office
         return None, None
     if rng.happens(0.5):
         value = image.decoys.attribute(image.graph, key, kind, rng) or ""
@@ -264,7 +264,7 @@ def _by_category(image: ImageContext, rng: SeededRng) -> list[tuple[str, Referen
     return rng.shuffled(
         (category, reference)
         for key in image.objects
-        for reference in image.references.plain(key)
+        for reference in image.plain(key)
         if (key, NAMED) not in reference.facts and reference.determiner == "the"
         if (category := reference.program[0].argument[0]) in image.kinds_asked(image.name(key))
         if image.name(key) != category and not (category == PEOPLE and len(reference.program) < 2)

@@ -7,17 +7,17 @@ from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import SHORT
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
 from hf_vqa_mc.engines.gqa.program import Part, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
-from hf_vqa_mc.engines.gqa.references import Fact, Reference, side_by_side
+from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
+from hf_vqa_mc.engines.gqa.wording import LIVING, PEOPLE, WORDS, as_category, called, relation_form, wordings
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
 CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
 ENDS = {"s": "subject", "o": "object"}  # Sides of a relation, as programs have them, with what is asked for.
-_SCENERY = MENTIONS.background | MENTIONS.scenery
+_SCENERY = WORDS.background | WORDS.scenery
 
 
 def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -53,7 +53,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         there_is = [begin, *image.a(subject), (relation, ""), *image.the(target)]
         full = there_is if detailed == "existRelS" else _states(image, subject, relation, target)
         local = f"13-{image.name(target)}_{name}"
-        yield yes_no(detailed, program, way < 2, EXIST[form.variant], slots, full, local)
+        yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(way < 2)
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -106,7 +106,7 @@ def _refer(image: ImageContext, given: str, other: str, rng: SeededRng, sides: b
     hidden: set[Fact] = {(other,), (given, other), (other, given)}
     if sides:
         hidden.add((given, HORIZONTAL))
-    return image.references.pick(given, rng, hidden, 1 if rng.happens(0.75) else None)  # mostly one more modifier
+    return image.pick(given, rng, hidden, 1 if rng.happens(0.75) else None)  # mostly one more modifier
 
 
 def _repeats(reference: Reference, *relations: str) -> bool:
@@ -144,7 +144,7 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = then(reference.program, "verify rel", name, asked, "o")
         slots = slots_of(reference) | {"relation": asked, "a": _some(image, name, asked)}
         full, local = _states(image, subject, relation, target), f"13-{image.name(subject)}_{name}"
-        draft = yes_no("relVerify", program, way < 2, VERIFY, slots, full, local)
+        draft = Draft("relVerify", program, "", VERIFY, slots, full, local).yes_no(way < 2)
         yield draft._replace(detailed=draft.detailed + ("", "", "o", "r")[way])
 
 
@@ -152,7 +152,7 @@ def _some(image: ImageContext, name: str, relation: str) -> str:
     phrase = called(image.ontology, name)
     if relation_form(relation) == "place" and phrase.plural:
         return f"any {phrase.text}"
-    if image.ontology.nouns[name].kind in MENTIONS.background or (phrase.mass and relation_form(relation) != "verb"):
+    if image.ontology.nouns[name].kind in WORDS.background or (phrase.mass and relation_form(relation) != "verb"):
         return f"the {phrase.text}"
     return phrase.some
 
@@ -165,7 +165,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         side = rng.pick(("s", "o"))
         given, direct = (target, subject) if side == "s" else (subject, target)
-        if not image.references.is_clear(selected(image.name(direct)), direct):
+        if not image.is_clear(selected(image.name(direct)), direct):
             continue
         reference = _refer(image, given, direct, rng, relation in (LEFT, RIGHT))
         if reference is None or _repeats(reference, relation, other):
@@ -178,7 +178,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         else:
             slots["that"] = image.the(direct)
         sides = {LEFT, RIGHT} == {relation, other}
-        of_picture = image.kind(target) in MENTIONS.pictures  # on which side of the picture
+        of_picture = image.kind(target) in WORDS.pictures  # on which side of the picture
         slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
         program = then(reference.program, "choose rel", image.name(direct), *options, side)
         patterns = CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"]
@@ -198,7 +198,7 @@ def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if odd and side == "s":
             continue
         program, name = then(reference.program, "relate", category, relation, side), image.name(wanted)
-        if not image.references.is_clear(program, wanted):
+        if not image.is_clear(program, wanted):
             image.left_out["not settled by the graph"] += 1
             continue
         if odd:
@@ -228,7 +228,7 @@ def _absent_at(image: ImageContext, object_id: str, relation: str, side: str, rn
     """A name that would suit the other end of a relation, of something that is not in the image."""
     if relation in (LEFT, RIGHT):
         absent = image.decoys.absent(image.graph, object_id, rng)
-        return absent if absent is not None and image.references.has_sides(absent) else None
+        return absent if absent is not None and image.has_sides(absent) else None
     return image.decoys.related(image.graph, object_id, relation, side, rng)
 
 
@@ -240,7 +240,7 @@ def _other_relation(image: ImageContext, subject: str, relation: str, target: st
     if other is None or other in WORN or relation_form(other) is None:
         return None
     is_part = not UNANNOTATED.parts.isdisjoint(image.noun(subject).parents)
-    if {relation, other} & MENTIONS.under and (is_part or image.kind(target) in MENTIONS.background):
+    if {relation, other} & WORDS.under and (is_part or image.kind(target) in WORDS.background):
         return None
     return other
 
@@ -253,16 +253,14 @@ def _triples(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
         for relation, target in sorted(image.thing(subject).relations):
             if target not in askable or relation_form(relation) is None or image.name(subject) == image.name(target):
                 continue
-            if relation in MENTIONS.within and image.kind(target) in MENTIONS.pictures:
+            if relation in WORDS.within and image.kind(target) in WORDS.pictures:
                 continue
-            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else MENTIONS.background
-            if relation in MENTIONS.nearby and image.kind(subject) in scenery:
+            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else WORDS.background
+            if relation in WORDS.nearby and image.kind(subject) in scenery:
                 continue
             if relation not in (LEFT, RIGHT):
                 others.append((subject, relation, target))
-            elif side_by_side(image.graph, subject, target) and image.references.has_sides(
-                image.name(subject), image.name(target)
-            ):
+            elif image.side_by_side(subject, target):
                 sides.append((subject, relation, target))
     order = rng.shuffled(sides)[: max(12, 2 * len(others))]
     return [*rng.shuffled(others), *order, *rng.shuffled(others), *rng.shuffled(sides)[: len(others)]]
