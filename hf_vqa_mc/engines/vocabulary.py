@@ -13,12 +13,10 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text needs no quotes 
 
 
 def vocabulary(name: str, schema: type[T]) -> T:
-    """Read a vocabulary.
+    """Read a vocabulary: ``gqa/nouns`` is ``engines/gqa/data/nouns.yaml``.
 
-    Args:
-        name: engine and file, such as ``gqa/nouns`` for ``engines/gqa/data/nouns.yaml``.
-        schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
-            items), dictionaries, other dataclasses.
+    ``schema``: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
+    items), dictionaries, other dataclasses.
     """
     engine, _, file = name.partition("/")
     return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)

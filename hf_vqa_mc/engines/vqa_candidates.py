@@ -83,19 +83,8 @@ def vqa_candidates(
     only; another annotator's answer may be among them. If all correct answers are in lower case, as in VQA, given
     plausible answers are lowercased too, since a capital letter would give them away.
 
-    Args:
-        triplets: a table ``schema.TRIPLETS``; its ``orig_decoys`` are replaced.
-        plausible: question_id to answers given without the image, see `read_plausible`; questions may be missing.
-        pool: source of similar and random questions: the whole dataset or the question's own split.
-        seed: random seed.
-        progress: called with (step, done, total).
-
-    Returns:
-        The table with ``orig_decoys`` filled: plausible, then popular, then random ones (variants shuffle choices);
-        and statistics for JSON.
-
-    Raises:
-        InputError: the table is not one of triplets, or no id of ``plausible`` is a question's.
+    ``plausible``: see `read_plausible`; ``pool``: source of similar and random questions. Returns the table with
+    ``orig_decoys`` filled (plausible, popular, random; variants shuffle choices), and statistics for JSON.
     """
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, given_starts, unknown_ids = _given(table, plausible or {})
@@ -289,13 +278,8 @@ _EXPECTED = "a JSON object {question_id: [answer, ...]} or a list of {question_i
 def read_plausible(path: Path) -> dict[str, list[str]]:
     """Read answers given without the image, by question id, in the file's order and stripped of spaces.
 
-    Args:
-        path: a JSON file, plain or packed (.gz, .xz, .zip): ``{question_id: [answer, ...]}`` or a list of
-            ``{"question_id": ..., "answers": [answer, ...]}``; ids are text or whole numbers, and an answer may be a
-            record ``{"answer": text}`` as in VQA's annotation files.
-
-    Raises:
-        InputError: the file is not of this form; names file, record and field.
+    A JSON file, plain or packed: ``{question_id: [answer, ...]}`` or a list of ``{"question_id": ..., "answers":
+    [answer, ...]}``; an answer may be a record ``{"answer": text}`` as in VQA's annotation files.
     """
     answers: dict[str, list[str]] = {}
     for location, question_id, given in _rows(path):

@@ -80,19 +80,9 @@ def complementary(
     image (holds), one is known to be absent (fails), neither is known (unknown), or the question presupposes nothing,
     like "is there a dog?" (none).
 
-    Args:
-        features: float32 (images, dim), finite; may be memory-mapped.
-        image_ids: unique ids of the features' images, which are all candidates.
-        triplets: a table ``schema.TRIPLETS``; questions about images without features are left out and counted.
-        k: candidates per question; limited by the number of other images.
-        known: captions and annotated instances of the images.
-        progress: called with (step, done, total).
-
-    Returns:
-        A table ``COMPLEMENTARY``, in the order of the triplets; and statistics for JSON.
-
-    Raises:
-        InputError: features are not finite, or no question is about an image with features.
+    ``features``: float32 (images, dim), may be memory-mapped; ``triplets``: a table ``schema.TRIPLETS``, of which
+    questions about images without features are left out and counted. Returns a table ``COMPLEMENTARY``, in the order
+    of the triplets, and statistics for JSON.
     """
     check_features(features, image_ids)
     index = {image_id: number for number, image_id in enumerate(image_ids)}

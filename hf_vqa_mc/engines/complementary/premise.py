@@ -104,13 +104,6 @@ def presupposed(question: str) -> tuple[str, ...] | None:
 
     None is for questions that ask whether something is shown. The result is empty for questions that name no object,
     such as "is it raining?", and for "is this a dog or a cat?", which presupposes that one of them is shown.
-
-    >>> presupposed("Is there a big tree behind the clock?")
-    ('clock',)
-    >>> presupposed("Are there any trees?") is None
-    True
-    >>> presupposed("What color is the tree?")
-    ('tree',)
     """
     spoken = words(question)
     named = _named_in(spoken)
@@ -130,13 +123,7 @@ def presupposed(question: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=1 << 16)
 def objects_in(text: str) -> tuple[str, ...]:
-    """The objects that a text names, as base forms: nouns whose most frequent sense is something visible.
-
-    >>> objects_in("What color are the women's umbrellas?")
-    ('woman', 'umbrella')
-    >>> objects_in("What time is it?")
-    ()
-    """
+    """The objects that a text names, as base forms: nouns whose most frequent sense is something visible."""
     return tuple(dict.fromkeys(one.noun for one in _named_in(words(text))))
 
 

@@ -29,11 +29,7 @@ NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_g
 
 
 def question_id(image_id: str, number: int) -> str:
-    """A unique question id: the image's id and the question's number in four digits; InputError if it has more.
-
-    >>> question_id("2386621", 7)
-    '23866210007'
-    """
+    """A unique question id: the image's id and the question's number in four digits; InputError if it has more."""
     if number >= 10**DIGITS:
         raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; use a smaller --depth")
     return f"{image_id}{number:0{DIGITS}}"
@@ -184,9 +180,8 @@ def write_dataset(
 def _choices(table: QuestionTable) -> Callable[[int, Record, Record], str]:
     """The valid and plausible answers to a question, by index, record and scene graph, as json (Sect. 4.4).
 
-    Valid: all answers of the question's global group, or of its detailed type if it has none; yes and no; the options
-    of a choice or comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and
-    no.
+    Valid: all answers of the question's global group or else detailed type; yes and no; the options of a choice or
+    comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and no.
     """
     rows = table.rows
     scopes = np.where(rows["global_group"] >= 0, rows["global_group"], -2 - rows["detailed"].astype(np.int64))

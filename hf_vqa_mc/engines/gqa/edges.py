@@ -150,11 +150,7 @@ def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology:
 
 
 def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
-    """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle.
-
-    >>> sorted(in_cycles({("cat", "on", "box"), ("box", "sitting on", "cat"), ("cat", "on", "mat")}))
-    [('box', 'sitting on', 'cat'), ('cat', 'on', 'box')]
-    """
+    """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle."""
     ends: dict[Edge, tuple[tuple[str, str], ...]] = {}
     for edge in edges:
         name = next((name for name in _PREPOSITIONS if edge[1] == name or edge[1].endswith(f" {name}")), "")
@@ -174,9 +170,6 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
     """The pairs of objects that touch, so that neither is to the left of the other.
 
     A rider and the horse, a plate and the table below it; what a person wears or holds is where the person is.
-
-    >>> [sorted(pair) for pair in touching({("man", "riding", "horse"), ("dog", "near", "man")})]
-    [['horse', 'man']]
     """
     pairs = set()
     carried: dict[str, set[str]] = defaultdict(set)
@@ -207,11 +200,7 @@ def folded(text: str) -> str:
 
 
 def cleaned_relation(text: str) -> str:
-    """An annotator's relation in the form that follows "is"; "" if it has no meaning.
-
-    >>> [cleaned_relation(text) for text in ("ON", "wears", "are sitting in a", "has", "laying on", "left of")]
-    ['on', 'wearing', 'sitting in', '', 'lying on', 'to the left of']
-    """
+    """An annotator's relation in the form that follows "is" (wearing, for wears); "" if it has no meaning."""
     words = re.sub(r"[^a-z ]", " ", folded(text).lower()).split()
     while words and words[0] in ("is", "are", "was", "were", "be", "being", "been", "currently"):
         words = words[1:]

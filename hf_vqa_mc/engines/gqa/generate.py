@@ -43,24 +43,11 @@ def generate(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Generate a GQA-style dataset from scene graphs, as ``vqa-mc generate gqa`` does.
+    """Generate a GQA-style dataset from scene graphs; returns the content of its ``statistics.json``.
 
     The graphs are read twice, first to count what occurs together, then to generate questions; one graph at a time is
     in memory, and 40 bytes per question. The same files, ontology, settings and version give the same bytes.
-
-    Args:
-        scene_graphs: files in GQA's layout, or folders with Visual Genome's files.
-        output: folder to write, in the layout of GQA's files; one generated before is replaced.
-        overwrite: as for `generated_folder`.
-        settings: by default those of the paper where it gives numbers.
-        ontology: vocabulary; by default our own.
-        progress: called with (step, done, total).
-
-    Returns:
-        The content of the folder's ``statistics.json``.
-
-    Raises:
-        InputError: an input cannot be used; nothing was written.
+    ``scene_graphs``: files in GQA's layout, or folders with Visual Genome's files.
     """
     check_generated_folder(output, ENGINE, overwrite)
     check_outside(output, "output", scene_graphs)

@@ -58,11 +58,7 @@ class _Line(NamedTuple):
 
 
 def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
-    """The ontology of GQA's published lists, plain or packed; our own if neither is given.
-
-    Raises:
-        InputError: a file cannot be read, is not such a list, or has a line without a name; only one is given.
-    """
+    """The ontology of GQA's published lists, plain or packed; our own if neither is given."""
     if objects is None and attributes is None:
         return own_ontology()
     if objects is None or attributes is None:

@@ -59,11 +59,7 @@ class SceneGraph:
 
 
 def is_left_of(one: Box, other: Box, image_width: int) -> bool:
-    """Whether a box is to the left of another one that is near and at the same height.
-
-    >>> is_left_of((10, 10, 50, 50), (80, 20, 50, 50), 400), is_left_of((80, 20, 50, 50), (10, 10, 50, 50), 400)
-    (True, False)
-    """
+    """Whether a box is to the left of another one that is near and at the same height."""
     (x, y, width, height), (other_x, other_y, other_width, other_height) = one, other
     gap = other_x - (x + width)
     level = min(y + height, other_y + other_height) - max(y, other_y)
@@ -77,11 +73,7 @@ def is_left_of(one: Box, other: Box, image_width: int) -> bool:
 
 
 def position(start: int, length: int, whole: int) -> int | None:
-    """The third in which a stretch lies: 0 the first, 1 the middle, 2 the last; None if ambiguous.
-
-    >>> [position(*stretch, 100) for stretch in ((5, 20), (40, 20), (70, 30), (0, 100))]
-    [0, 1, 2, None]
-    """
+    """The third in which a stretch lies: 0 the first, 1 the middle, 2 the last; None if ambiguous."""
     begin, end = start / whole, (start + length) / whole
     middle = (begin + end) / 2
     if middle <= SIDE_CENTRE + _ROUNDING and end <= 0.5:

@@ -55,11 +55,7 @@ class RawGraph:
 
 
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
-    """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one.
-
-    Raises:
-        InputError: as ``object_items``; an image or object is not as GQA describes it.
-    """
+    """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one."""
     for image_id, value in chain.from_iterable(object_items(file)):
         location = f"{file.location}, image {image_id!r}"
         graph = Records([value], partial(_always, location))
@@ -102,13 +98,8 @@ def _boxes(records: Records) -> list[Box]:
 def read_visual_genome(files: Files) -> Iterator[RawGraph]:
     """Read the scene graphs of Visual Genome, image by image.
 
-    Args:
-        files: ``scene_graphs.json``, else ``objects.json`` with ``attributes.json`` and ``relationships.json``; and
-            ``image_data.json`` with the sizes of the images.
-
-    Raises:
-        InputError: a file is missing or not as Visual Genome describes it; an image has no size; the three files are
-            not about the same images.
+    ``scene_graphs.json``, else ``objects.json`` with ``attributes.json`` and ``relationships.json``; and
+    ``image_data.json`` with the sizes of the images.
     """
     sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
     whole = files.has("scene_graphs.json")

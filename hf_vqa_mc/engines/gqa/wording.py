@@ -89,11 +89,7 @@ class NounPhrase(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def spelled(text: str) -> str:
-    """A name or value with its capitals.
-
-    >>> spelled("wii controller")
-    'Wii controller'
-    """
+    """A name or value with its capitals."""
     return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
 
 

@@ -77,11 +77,7 @@ class CocoAnnotations:
         return len(self._sizes)
 
     def read(self, file: PublishedFile) -> None:
-        """Add a file's images and objects; count those that another file listed before.
-
-        Raises:
-            InputError: the file is not as COCO's are, is truncated, or has another image under a known id.
-        """
+        """Add a file's images and objects; count those that another file listed before."""
         listed: dict[int, tuple[int, int, str]] = {}  # width, height and the last part of the file name
         names: dict[int, str] = {}
         numbers = self._numbers[:1]
@@ -139,11 +135,7 @@ class CocoAnnotations:
 
 
 def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
-    """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json.
-
-    Raises:
-        InputError: a path is not a file, or a zip file has no such member.
-    """
+    """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json."""
     found = []
     for path in paths:
         if not path.is_file():

@@ -49,15 +49,7 @@ def generate(
     progress: Progress = silent,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Generate a dataset in TDIUC's layout; ``overwrite`` as for `generated_folder`.
-
-    Returns:
-        The content of its ``statistics.json``.
-
-    Raises:
-        InputError: an input is missing or malformed, or nothing can be asked; nothing is written then.
-        OSError: the output cannot be written.
-    """
+    """Generate a dataset in TDIUC's layout; returns the content of its ``statistics.json``."""
     settings = settings or TdiucSettings()
     check_generated_folder(output, ENGINE, overwrite)
     folders = filter(None, [inputs.visual_genome, inputs.vqa])

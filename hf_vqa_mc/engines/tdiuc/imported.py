@@ -74,11 +74,7 @@ _IS_THERE = re.compile(
 
 
 def type_of(question: str, answer: str) -> str | None:
-    """TDIUC's type of a human question; None if no rule fits it and its (tidied) answer.
-
-    >>> type_of("What color is the cow?", "brown"), type_of("How many cows are there?", "brown")
-    ('color', None)
-    """
+    """TDIUC's type of a human question; None if no rule fits it and its (tidied) answer."""
     asked = " ".join(question.lower().rstrip(" ?.!").split())
     for kind, answers, questions in _RULES:
         if (answer not in _NOT_OPEN if answers is None else answer in answers) and questions.fullmatch(asked):

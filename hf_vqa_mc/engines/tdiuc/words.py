@@ -39,33 +39,21 @@ _SPACED_MARK = re.compile(r"\s+([?,.!]|'s\b)")
 
 
 def tidy_answer(answer: str) -> str:
-    """Lower case, without punctuation at the end, numbers as words (not times or years with letters), one spelling.
-
-    >>> [tidy_answer(one) for one in (" 2 Dogs. ", "Grey", "2 dogs at 4:30")]
-    ['two dogs', 'gray', 'two dogs at 4:30']
-    """
+    """Lower case, without punctuation at the end, numbers as words (not times or years with letters), one spelling."""
     text = " ".join(answer.lower().split()).rstrip(_TRAILING)
     text = _DIGITS.sub(lambda found: in_words(int(found.group())), text)
     return " ".join(COLORS.get(word, word) for word in text.split())
 
 
 def tidy_question(question: str) -> str:
-    """Single spaces, a capital first letter and one question mark; the words are unchanged.
-
-    >>> tidy_question("whAt color  is the cow ??")
-    'What color is the cow?'
-    """
+    """Single spaces, a capital first letter and one question mark; the words are unchanged."""
     words = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING)
     first, _, rest = words.partition(" ")
     return f"{first.capitalize()} {rest}?" if rest else f"{first.capitalize()}?"
 
 
 def in_words(number: int) -> str:
-    """A number from 0 to 999,999 in words.
-
-    >>> [in_words(one) for one in (2, 45, 100, 2016)]
-    ['two', 'forty-five', 'one hundred', 'two thousand sixteen']
-    """
+    """A number from 0 to 999,999 in words: two thousand sixteen."""
     if number < len(ANSWERS.numbers):
         return ANSWERS.numbers[number]
     for size, mark in ((1000, " thousand"), (100, " hundred")):
@@ -162,11 +150,7 @@ def related(name: str) -> frozenset[str]:
 
 
 def objects_named(text: str) -> frozenset[str]:
-    """The objects that a text may mean, by COCO's names; a "hot dog" is not a dog.
-
-    >>> sorted(objects_named("A puppy near two hot dogs"))
-    ['dog', 'hot dog', 'sandwich']
-    """
+    """The objects that a text may mean, by COCO's names; a "hot dog" is not a dog."""
     named = (MAY_MEAN[_SINGULAR[phrase]] for phrase in _phrases(text) if phrase in _SINGULAR)
     return frozenset[str]().union(*named)
 
@@ -175,11 +159,6 @@ def objects_asked_of(question: str) -> frozenset[str] | None:
     """The objects that a question may mean; None unless annotation can prove them absent.
 
     Also None if a word may name something that is not annotated.
-
-    >>> sorted(objects_asked_of("What color is the teddy bear?") or [])
-    ['bear', 'teddy bear']
-    >>> objects_asked_of("What color is the fence behind the cow?") is None
-    True
     """
     found: set[str] = set()
     for phrase in _phrases(question):
