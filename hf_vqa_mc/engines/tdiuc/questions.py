@@ -71,7 +71,7 @@ class Images:
         self._clusters: dict[int, str] = {}
 
     def add(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
-        """Add an image of a cluster ("coco", "genome" or "uploaded"), of a subset as the file ``location`` gives it."""
+        """Add an image of a cluster ("coco", "genome" or "uploaded"), of a subset as ``location`` gives it."""
         if self._clusters.get(image_id) != "coco":
             self._clusters[image_id] = cluster
         if subset is not None and self._subsets.setdefault(image_id, subset) != subset:
