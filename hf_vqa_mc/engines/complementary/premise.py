@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import chain, product
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -24,26 +24,10 @@ PREMISES = ("unknown", "holds", "fails", "none")
 """Names of the numbers above; none: nothing is presupposed, so the question fits any image."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """The schema of ``words.yaml``, which describes its keys."""
-
-    persons: dict[str, str]
-    people: frozenset[str]
-    function_words: frozenset[str]
-    picture: frozenset[str]
-    seldom_objects: frozenset[str]
-    often_objects: frozenset[str]
-    yes_or_no: frozenset[str]
-    articles: frozenset[str]
-    known: frozenset[str]
-    quantities: frozenset[str]
-    no: frozenset[str]
-
-
-WORDS = vocabulary("complementary/words", Words)
-_NOT_OBJECTS = WORDS.function_words | frozenset(SMALL_NUMBERS)
-_PERSONS = dict.fromkeys(WORDS.people, "person") | WORDS.persons
+WORDS = Vocabulary("complementary/words")
+_PRONOUNS = WORDS.read("persons", dict[str, str])
+_NOT_OBJECTS = WORDS["function words"] | frozenset(SMALL_NUMBERS)
+_PERSONS = dict.fromkeys(WORDS["people"], "person") | _PRONOUNS
 _ROOTS = {"object": 0, "matter": 2, "thing": 11}
 """Nouns with the index of the sense whose hyponyms are visible, which is directly below WordNet's physical entity:
 artefacts and animals; sky, water and food; parts of a body, rivers and lakes."""
@@ -57,7 +41,7 @@ _ASKS_WHETHER = frozenset(
 """Openings of questions that ask whether the object named next is shown."""
 _ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
 """Openings of questions that ask what the image shows, if an article comes next or the noun comes last."""
-_BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMALL_NUMBERS)
+_BEFORE_A_NOUN = WORDS["known"] | WORDS["articles"] | WORDS["quantities"] | frozenset(SMALL_NUMBERS)
 
 
 @dataclass
@@ -108,7 +92,7 @@ def presupposed(question: str) -> tuple[str, ...] | None:
     spoken = words(question)
     named = _named_in(spoken)
     first = spoken[0].removesuffix("n't").removesuffix("n’t") if spoken else ""
-    if first not in WORDS.yes_or_no:
+    if first not in WORDS["yes or no"]:
         return tuple(dict.fromkeys(one.noun for one in named))
     spoken[0] = first
     asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
@@ -139,7 +123,7 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     ]
     found: list[str] = []
     for one in _named_in(spoken):
-        if spoken[one.start] in WORDS.persons:  # pronouns
+        if spoken[one.start] in _PRONOUNS:  # pronouns
             continue
         start = one.start
         while start and qualities[start - 1]:
@@ -177,7 +161,7 @@ def _named_in(spoken: Sequence[str]) -> list[_Named]:
         pair, form = "_".join(spoken[position : position + 2]), _PERSONS.get(word, word)
         if position + 1 < len(spoken) and word not in _NOT_OBJECTS and (noun := _object(pair)):
             found.append(_Named(noun, position, position + 2))
-        elif form not in _NOT_OBJECTS and form not in WORDS.picture and (noun := _object(form)):
+        elif form not in _NOT_OBJECTS and form not in WORDS["picture"] and (noun := _object(form)):
             found.append(_Named(noun, position, position + 1))
     return found
 
@@ -190,7 +174,7 @@ def _opening(spoken: Sequence[str]) -> int:
 def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
     """Whether the question asks about this object, the first that it names: "is there a dog?", "is this a dog?"."""
     opening = _opening(spoken)
-    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS.articles or one.end == len(spoken))
+    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS["articles"] or one.end == len(spoken))
     if not opening and not is_kind:
         return False
     between = spoken[opening or len(("is", "this")) : one.start]
@@ -199,7 +183,7 @@ def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
 
 def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], known: Sequence[_Named]) -> bool:
     """Whether an object is referred to as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
-    if spoken[one.start] in WORDS.persons:
+    if spoken[one.start] in _PRONOUNS:
         return True
     position = one.start - 1
     if before and before[-1].end == one.start:
@@ -208,16 +192,16 @@ def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], know
         if any(other.start <= position < other.end for other in before):  # "the man wearing glasses"
             return False
         position -= 1
-    return position >= 0 and spoken[position] in WORDS.known
+    return position >= 0 and spoken[position] in WORDS["known"]
 
 
 def _asserted(question: str, answer: str) -> list[str]:
     """The objects that a question and its answer imply to be in the image."""
     spoken, said = words(question), words(answer)
-    if " ".join(said) in WORDS.no or (said and said[0] in WORDS.no):
+    if " ".join(said) in WORDS["no"] or (said and said[0] in WORDS["no"]):
         return []
     # "is this a dog or a cat?" names what is not shown
-    chooses = "or" in spoken and spoken[0] in WORDS.yes_or_no and said[:1] != ["yes"]
+    chooses = "or" in spoken and spoken[0] in WORDS["yes or no"] and said[:1] != ["yes"]
     return [*((presupposed(question) or ()) if chooses else objects_in(question)), *objects_in(answer)]
 
 
@@ -225,12 +209,12 @@ def _asserted(question: str, answer: str) -> list[str]:
 def _object(form: str) -> str:
     """The base form of a noun whose most frequent sense is an object, else ""."""
     nouns = load_wordnet().nouns
-    if form in WORDS.seldom_objects:
+    if form in WORDS["seldom objects"]:
         return ""
     for base in nouns.base_forms(form)[::-1]:  # "glass" before "glasses"
         senses = nouns.senses(base)
-        is_object = base in WORDS.often_objects or (senses and _is_object(senses[0]))
-        if is_object and base not in WORDS.seldom_objects:
+        is_object = base in WORDS["often objects"] or (senses and _is_object(senses[0]))
+        if is_object and base not in WORDS["seldom objects"]:
             return base
     return ""
 

@@ -15,7 +15,7 @@ from itertools import accumulate, islice, product
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 LIKELIEST = 12  # A decoy is drawn from this many of the most likely ones, each with its weight.
 _SMOOTHING = 2.0  # added to the number of images with a kind, which divides co-occurrences
@@ -25,21 +25,11 @@ _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top 
 _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 
 
-@dataclass(frozen=True)
-class Unannotated:
-    """The schema of ``unannotated.yaml``, which describes its keys."""
-
-    category_suggests: dict[str, tuple[str, ...]]
-    kind_suggests: dict[str, tuple[str, ...]]
-    has: dict[str, tuple[str, ...]]
-    any_of: dict[str, tuple[str, ...]]
-    rarely_annotated: frozenset[str]
-    wide_words: frozenset[str]
-    parts: frozenset[str]
-
-
-UNANNOTATED = vocabulary("gqa/unannotated", Unannotated)
-_NEVER_ABSENT = UNANNOTATED.rarely_annotated | UNANNOTATED.wide_words
+UNANNOTATED = Vocabulary("gqa/unannotated")
+_CATEGORY_SUGGESTS, _KIND_SUGGESTS, _HAS, _ANY_OF = (
+    UNANNOTATED.read(key, dict[str, frozenset[str]]) for key in ("category suggests", "kind suggests", "has", "any of")
+)
+_NEVER_ABSENT = UNANNOTATED["rarely annotated"] | UNANNOTATED["wide words"]
 
 
 @dataclass
@@ -207,7 +197,7 @@ class Distractors:
                 not noun.vague
                 and noun.kind not in _NEVER_ABSENT
                 and noun.kind not in image.might_be
-                and UNANNOTATED.parts.isdisjoint(noun.parents)
+                and UNANNOTATED["parts"].isdisjoint(noun.parents)
                 and own.isdisjoint(image.kinds)
                 and own.isdisjoint(image.suggested)
                 and image.kinds.isdisjoint(self.ontology.similar_kinds.get(noun.kind, ()))
@@ -223,9 +213,9 @@ class Distractors:
         for kind in kinds:
             parents = self.ontology.nouns[kind].parents
             might_be.update(parents, self.ontology.similar_kinds.get(kind, ()))
-            suggested.update(UNANNOTATED.kind_suggests.get(kind, ()), UNANNOTATED.any_of.get(kind, ()))
+            suggested.update(_KIND_SUGGESTS.get(kind, ()), _ANY_OF.get(kind, ()))
             for above in (kind, *parents):
-                suggested.update(UNANNOTATED.category_suggests.get(above, ()), UNANNOTATED.has.get(above, ()))
+                suggested.update(_CATEGORY_SUGGESTS.get(above, ()), _HAS.get(above, ()))
         context: dict[str, float] = defaultdict(float)
         for kind in sorted(annotated):
             images = self._kinds[kind] + _SMOOTHING

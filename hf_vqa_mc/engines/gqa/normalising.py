@@ -18,7 +18,6 @@ Hudson and Manning 2019. What cannot be used is left out and counted:
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -38,34 +37,16 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     within,
 )
 from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject, overlap
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
 LONGEST = 3  # Longest name, in words, that is read as its last word; longer ones are mostly sentences.
 
 
-@dataclass(frozen=True)
-class AnnotatedWords:
-    """The schema of ``normalising.yaml``, which describes its keys."""
-
-    stop_words: frozenset[str]
-    not_themselves: frozenset[str]
-    after_it: frozenset[str]
-    sentences: frozenset[str]
-    no_heads: frozenset[str]
-    before_values: frozenset[str]
-    after_values: frozenset[str]
-    patterned: frozenset[str]
-    one_value: frozenset[str]
-    opposed: tuple[dict[str, str], ...]
-    has_length: frozenset[str]
-    only_of: dict[str, frozenset[str]]
-    mistakes_elsewhere: frozenset[str]
-    unclear: frozenset[str]
-
-
-_WORDS = vocabulary("gqa/normalising", AnnotatedWords)
+_WORDS = Vocabulary("gqa/normalising")
+_OPPOSED = _WORDS.read("opposed", tuple[dict[str, str], ...])
+_ONLY_OF = _WORDS.read("only of", dict[str, frozenset[str]])
 _SIDES = {HORIZONTAL: ("left", "middle", "right"), VERTICAL: ("top", "middle", "bottom")}
 _HAVE_HEIGHT = frozenset({"person", "animal", "bird", "building", "tree"})
 _OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
@@ -79,11 +60,11 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
         for key, thing in raw.objects.items()
         for word in plain(_other_mention(thing.name) if key in things else thing.name).split()
     }
-    known = (_known(word, ontology) for word in words - _WORDS.stop_words)  # a toy car may be called a car
+    known = (_known(word, ontology) for word in words - _WORDS["stop words"])  # a toy car may be called a car
     unclear = {ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague}
     unknown = [thing.name for thing in raw.objects.values() if _is_unknown(thing.name, ontology)]
     if not all(folded(name).isascii() for name in unknown):  # it may mean any noun
-        unclear |= {name for name in KINDS.vague if name in ontology.nouns and ontology.nouns[name].vague}
+        unclear |= {name for name in KINDS["vague"] if name in ontology.nouns and ontology.nouns[name].vague}
     same = _duplicates(things, ontology)
     problems["object: the same one twice"] += len(same)
     for duplicate, key in same.items():
@@ -115,7 +96,7 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
         found = [clean_value(text, ontology) for text in thing.attributes]
         values = [value for value in found if value is not None]
         problems["value: unknown"] += len(found) - len(values)
-        if plain(thing.name) in SIGNS.pictures and any(
+        if plain(thing.name) in SIGNS["pictures"] and any(
             {"weather", "location"} & {*ontology.attributes[value].types} for value in values
         ):
             image_values += values
@@ -166,16 +147,16 @@ def values_by_type(
         else:
             found.setdefault(of_type, []).append(value)
     for kind in list(found):
-        if kind in _WORDS.one_value and any(
+        if kind in _WORDS["one value"] and any(
             not ontology.alike(one, other) for one in found[kind][:-1] for other in found[kind]
         ):
             problems["value: contradicted by another"] += len(found.pop(kind))
-    for opposed in _WORDS.opposed:
+    for opposed in _OPPOSED:
         if all(value in found.get(kind, ()) for kind, value in opposed.items()):
             problems["value: contradicted by another"] += len(opposed)
             for kind, value in opposed.items():
                 found[kind].remove(value)
-    if found.get("color") and _WORDS.patterned & {value for those in found.values() for value in those}:
+    if found.get("color") and _WORDS["patterned"] & {value for those in found.values() for value in those}:
         problems["value: color of something patterned"] += len(found["color"])
         found.setdefault("", []).extend(found.pop("color"))
     return {kind: tuple(those) for kind, those in found.items() if those}
@@ -185,12 +166,12 @@ def _type_for(value: str, noun: Noun, ontology: Ontology) -> str | None:
     """The type of a value for a noun: "" if it is ambiguous, None if the value is a mistake."""
     above = {noun.kind, *noun.parents}
     types = [kind for kind in ontology.attributes[value].types if kind not in _OF_IMAGES]
-    possible = [kind for kind in types if kind not in _WORDS.only_of or not above.isdisjoint(_WORDS.only_of[kind])]
-    possible.sort(key=lambda kind: kind not in _WORDS.only_of)  # a thin man is fat or not, not thick or not
-    if value in _WORDS.unclear or (value == "clear" and "weather" not in possible):
+    possible = [kind for kind in types if kind not in _ONLY_OF or not above.isdisjoint(_ONLY_OF[kind])]
+    possible.sort(key=lambda kind: kind not in _ONLY_OF)  # a thin man is fat or not, not thick or not
+    if value in _WORDS["unclear"] or (value == "clear" and "weather" not in possible):
         return ""
     if value == "short" and {"height", "length"} <= set(types):
-        if noun.kind in _WORDS.has_length:
+        if noun.kind in _WORDS["has length"]:
             return "length"
         return "height" if not above.isdisjoint(_HAVE_HEIGHT) else ""
     if value == "light" and "tone" in types:
@@ -198,7 +179,7 @@ def _type_for(value: str, noun: Noun, ontology: Ontology) -> str | None:
     if possible:
         return possible[0]
     is_traffic = "vehicle" in above and value in ("driving", "waiting")
-    return None if types and set(types) <= _WORDS.mistakes_elsewhere and not is_traffic else ""
+    return None if types and set(types) <= _WORDS["mistakes elsewhere"] and not is_traffic else ""
 
 
 def plain(text: str) -> str:
@@ -215,9 +196,9 @@ def clean_value(text: str, ontology: Ontology) -> str | None:
     """The ontology's value for an annotator's word, its spelling, adjective (wooden) or with a filler (very large)."""
     word = plain(text)
     words = word.split()
-    while words and words[0] in _WORDS.before_values:
+    while words and words[0] in _WORDS["before values"]:
         words = words[1:]
-    while words and words[-1] in _WORDS.after_values:
+    while words and words[-1] in _WORDS["after values"]:
         words = words[:-1]
     for tried in (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words)):
         if tried in ontology.attributes:
@@ -229,7 +210,7 @@ def clean_value(text: str, ontology: Ontology) -> str | None:
 
 def _is_unknown(name: str, ontology: Ontology) -> bool:
     """Whether the ontology knows neither a name nor any of its words: "zzyzx"."""
-    words = [word for word in plain(name).split() if word not in _WORDS.stop_words]
+    words = [word for word in plain(name).split() if word not in _WORDS["stop words"]]
     if not words:
         return bool(name.strip()) and not folded(name).isascii()
     return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
@@ -238,7 +219,7 @@ def _is_unknown(name: str, ontology: Ontology) -> bool:
 def _other_mention(name: str) -> str:
     """The other object that a name mentions: a chair, for "leg of a chair"; "" if none."""
     words = plain(name).split()
-    end = next((index for index, word in enumerate(words) if index and word in _WORDS.after_it), len(words))
+    end = next((index for index, word in enumerate(words) if index and word in _WORDS["after it"]), len(words))
     return " ".join(words[end + 1 :])
 
 
@@ -260,14 +241,14 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     the whole is a noun of its own in WordNet ("crt monitor"); words from "of", "in", "on" onwards are ignored.
     """
     words = plain(text).split()
-    while len(words) > 1 and words[0] in _WORDS.stop_words:
+    while len(words) > 1 and words[0] in _WORDS["stop words"]:
         words = words[1:]
-    if not words or (set(words) & _WORDS.sentences and " ".join(words) not in ontology.nouns):
+    if not words or (set(words) & _WORDS["sentences"] and " ".join(words) not in ontology.nouns):
         return UNKNOWN
     found = _known(" ".join(words), ontology)
     if found:
         return Cleaned(found)
-    end = next((index for index, word in enumerate(words) if index and word in _WORDS.after_it), 0)
+    end = next((index for index, word in enumerate(words) if index and word in _WORDS["after it"]), 0)
     if end:
         shorter = clean_name(" ".join(words[:end]), ontology)
         noun = ontology.nouns.get(shorter.name or "")
@@ -280,10 +261,10 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     last = _known(words[-1], ontology) if len(words) <= LONGEST else None
     if (
         last
-        and words[0] not in _WORDS.after_it
+        and words[0] not in _WORDS["after it"]
         and not any(map(is_participle, words[:-1]))
-        and words[-1] not in _WORDS.no_heads
-        and not set(words[:-1]) & _WORDS.not_themselves
+        and words[-1] not in _WORDS["no heads"]
+        and not set(words[:-1]) & _WORDS["not themselves"]
         and not any(_is_another(joint.join(words[-2:]), words[-1]) for joint in ("_", ""))
     ):
         return Cleaned(last, (), "read as its last word")
@@ -313,14 +294,14 @@ def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
             text = " ".join(words[start : start + length])
             value = clean_value(text, ontology) if start + length <= len(words) else None
             found = ontology.attributes.get(value or "")
-            if found is None or text in _WORDS.not_themselves:
+            if found is None or text in _WORDS["not themselves"]:
                 continue
             if not (found.before_only or found.verb or found.after_only):  # not a drinking bottle, a tennis racket
                 values.append(found.value)
                 start += length
                 break
         else:
-            if words[start] not in _WORDS.stop_words and words[start] != "and":
+            if words[start] not in _WORDS["stop words"] and words[start] != "and":
                 return None
             start += 1
     return tuple(values)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import permutations, product
 
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 ANYTHING = "_"  # The noun that every object is, as GQA's programs spell it.
 
@@ -116,24 +116,8 @@ class Ontology:
         )
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """The schema of ``kinds.yaml``, which describes its keys."""
-
-    alike: tuple[tuple[str, ...], ...]
-    alike_one: dict[str, frozenset[str]]
-    vague: frozenset[str]
-    ambiguous: frozenset[str]
-    no_head: frozenset[str]
-    male: frozenset[str]
-    female: frozenset[str]
-    adults: frozenset[str]
-    babies: frozenset[str]
-    sports: tuple[frozenset[str], ...]
-    groups_of_people: frozenset[str]
-
-
-KINDS = vocabulary("gqa/kinds", Kinds)
+KINDS = Vocabulary("gqa/kinds")
+_SPORTS = KINDS.read("sports", tuple[frozenset[str], ...])
 
 
 def both_numbers(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
@@ -168,16 +152,18 @@ def similar_kinds(
 ) -> dict[str, set[str]]:
     """Kind to those that might be used for the same thing: by our list, by meaning, and by ``others``, both ways."""
     near: dict[str, set[str]] = defaultdict(set)
-    people = {one.kind for one in nouns.values() if "person" in one.parents or one.kind in KINDS.groups_of_people}
+    people = {one.kind for one in nouns.values() if "person" in one.parents or one.kind in KINDS["groups of people"]}
     people_alike = {  # a skier may be a man, a man is not a woman
         kind: {other for other in people if other != kind and not _two_people(kind, other)} for kind in people
     }
     heads: dict[str, set[str]] = defaultdict(set)  # for kinds of several words, by any of their names: a street lamp
     for name, meant in [*((name, name) for name in nouns), *aliases.items()]:
-        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS.no_head else None
+        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS["no head"] else None
         if head is not None and meant in nouns and head.kind != nouns[meant].kind and not head.vague:
             heads[nouns[meant].kind].add(head.kind)
-    for found in (both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others), people_alike, both_ways((), heads)):
+    alike_one = KINDS.read("alike one", dict[str, tuple[str, ...]])
+    listed = both_ways(KINDS.read("alike", tuple[tuple[str, ...], ...]), alike_one)
+    for found in (listed, both_ways((), others), people_alike, both_ways((), heads)):
         for kind, alike in found.items():
             near[kind] |= alike
     return near
@@ -185,49 +171,32 @@ def similar_kinds(
 
 def _two_people(one: str, other: str) -> bool:
     pair = {one, other}
-    sports = [{index for index, names in enumerate(KINDS.sports) if name in names} for name in (one, other)]
-    return not pair & KINDS.groups_of_people and bool(
-        (pair & KINDS.male and pair & KINDS.female)
-        or (pair & KINDS.babies and (pair & KINDS.adults or any(sports)))
+    sports = [{index for index, names in enumerate(_SPORTS) if name in names} for name in (one, other)]
+    return not pair & KINDS["groups of people"] and bool(
+        (pair & KINDS["male"] and pair & KINDS["female"])
+        or (pair & KINDS["babies"] and (pair & KINDS["adults"] or any(sports)))
         or (all(sports) and sports[0] != sports[1])
     )
 
 
-@dataclass(frozen=True)
-class Relations:
-    """The schema of ``relations.yaml``, which describes its keys."""
-
-    prepositions: dict[str, frozenset[str]]
-    sure: dict[str, frozenset[str]]
-    opposites: dict[str, frozenset[str]]
-    actions: dict[str, frozenset[str]]
-    apart: dict[str, frozenset[str]]
-    many: frozenset[str]
-    one_subject: frozenset[str]
-    inverses: dict[str, str]
-    postures: tuple[str, ...]
-    posture_prepositions: tuple[str, ...]
-    postures_alike: frozenset[tuple[str, ...]]
-    participles: frozenset[str]
-    no_participles: frozenset[str]
-    says_nothing: frozenset[str]
-    spellings: dict[str, str]
-    verbs: frozenset[str]
-    doubled: frozenset[str]
-
-
-RELATIONS = vocabulary("gqa/relations", Relations)
-_INVERSES = {**RELATIONS.inverses, **{back: name for name, back in RELATIONS.inverses.items() if back}}
+RELATIONS = Vocabulary("gqa/relations")
+PREPOSITIONS, SURE, OPPOSITES, ACTIONS, APART = (
+    RELATIONS.read(key, dict[str, frozenset[str]]) for key in ("prepositions", "sure", "opposites", "actions", "apart")
+)
+POSTURES, POSTURE_PREPOSITIONS = (RELATIONS.read(key, tuple[str, ...]) for key in ("postures", "posture prepositions"))
+POSTURES_ALIKE = RELATIONS.read("postures alike", frozenset[tuple[str, ...]])
+_BACK = RELATIONS.read("inverses", dict[str, str])
+_INVERSES = {**_BACK, **{back: name for name, back in _BACK.items() if back}}
 
 
 class RelationTable(Mapping[str, RelationName]):
     """All relations: those of the tables, which iteration yields, and participles with prepositions, by rule."""
 
     def __init__(self) -> None:
-        names = (name for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing)
+        names = (name for name in PREPOSITIONS if name not in RELATIONS["says nothing"])
         self._known = {name: _preposition(name) for name in names}
-        self._known |= {name: _action(name) for name in RELATIONS.actions}
-        for posture, preposition in product(RELATIONS.postures, RELATIONS.posture_prepositions):
+        self._known |= {name: _action(name) for name in ACTIONS}
+        for posture, preposition in product(POSTURES, POSTURE_PREPOSITIONS):
             self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
 
     def __getitem__(self, name: str) -> RelationName:
@@ -244,12 +213,12 @@ class RelationTable(Mapping[str, RelationName]):
 @cache
 def _by_rule(name: str) -> RelationName:
     verb, _, rest = name.partition(" ")
-    irregular = verb in RELATIONS.participles
-    regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
+    irregular = verb in RELATIONS["participles"]
+    regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS["no participles"]
     if rest:
-        is_known = (regular or irregular) and rest in RELATIONS.prepositions and rest not in ("for", "of")
+        is_known = (regular or irregular) and rest in PREPOSITIONS and rest not in ("for", "of")
     else:
-        is_known = regular and not irregular and verb not in RELATIONS.postures
+        is_known = regular and not irregular and verb not in POSTURES
     if not is_known:
         raise KeyError(name)
     return _compound(verb, rest)
@@ -265,16 +234,16 @@ def _against(meant: Set[str], opposites: Mapping[str, Set[str]]) -> set[str]:
 
 
 def _preposition(name: str) -> RelationName:
-    excludes = _sharing(RELATIONS.sure, _against(RELATIONS.sure.get(name, frozenset()), RELATIONS.opposites))
-    related = _sharing(RELATIONS.prepositions, RELATIONS.prepositions[name]) - {name}
+    excludes = _sharing(SURE, _against(SURE.get(name, frozenset()), OPPOSITES))
+    related = _sharing(PREPOSITIONS, PREPOSITIONS[name]) - {name}
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), many=True, related=frozenset(related))
 
 
 def _action(name: str) -> RelationName:
-    meant = RELATIONS.actions[name]
-    related = _sharing(RELATIONS.actions, meant) - {name}
-    excludes = _sharing(RELATIONS.actions, _against(meant, RELATIONS.apart)) - related - {name}
-    one_subject, many = name in RELATIONS.one_subject, bool(meant & RELATIONS.many)
+    meant = ACTIONS[name]
+    related = _sharing(ACTIONS, meant) - {name}
+    excludes = _sharing(ACTIONS, _against(meant, APART)) - related - {name}
+    one_subject, many = name in RELATIONS["one subject"], bool(meant & RELATIONS["many"])
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), one_subject, many, frozenset(related))
 
 
@@ -283,9 +252,9 @@ def _compound(verb: str, preposition: str) -> RelationName:
         return RelationName(verb, many=True)
     plain = _preposition(preposition)
     name, related, excludes = f"{verb} {preposition}", {*plain.related, preposition}, set(plain.excludes)
-    if verb in RELATIONS.postures:
-        for other in RELATIONS.postures:
-            same = other == verb or tuple(sorted((verb, other))) in RELATIONS.postures_alike
+    if verb in POSTURES:
+        for other in POSTURES:
+            same = other == verb or tuple(sorted((verb, other))) in POSTURES_ALIKE
             (related if same else excludes).add(f"{other} {preposition}")
     elif preposition in ("on", "on top of"):
         excludes.clear()  # a lamp hanging on the ceiling is under it

@@ -39,7 +39,7 @@ Fact: TypeAlias = tuple[str, ...]
 """A fact that a reference mentions: (object,) itself, (object, "name"), (object, type), (subject, object)."""
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
-_NO_SIDES = WORDS.background | WORDS.on_others
+_NO_SIDES = WORDS["background"] | WORDS["on others"]
 _DOING = frozenset(DOING)
 
 
@@ -99,7 +99,7 @@ class References:
         wider = [
             (category, phrase)
             for category in self.categories(noun.name)
-            if category not in WORDS.too_wide and category != noun.kind and noun.name not in WORDS.own_name_only
+            if category not in WORDS["too wide"] and category != noun.kind and noun.name not in WORDS["own name only"]
             if (phrase := as_category(self.ontology, category, noun.plural)) is not None
         ]
         return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
@@ -110,7 +110,7 @@ class References:
         None for clothes, as people wear more than is annotated, nor if an object has an unknown name.
         """
         parents = () if self.graph.nameless else self.ontology.nouns[name].parents
-        return tuple(category for category in parents if category not in WORDS.worn_categories)
+        return tuple(category for category in parents if category not in WORDS["worn categories"])
 
     def _plain(self, object_id: str) -> Iterator[Reference]:
         """All unambiguous references without another object."""
@@ -187,11 +187,11 @@ class References:
     def can_have(self, name: str, kind: str) -> bool:
         """Whether a thing can have a value of a type: a man has activities but no material, a room no color."""
         noun = self.ontology.nouns[name]
-        if kind in WORDS.types_of_surfaces and (noun.kind in WORDS.whole_places or "room" in noun.parents):
+        if kind in WORDS["types of surfaces"] and (noun.kind in WORDS["whole places"] or "room" in noun.parents):
             return False
-        if kind in WORDS.types_of_people:
+        if kind in WORDS["types of people"]:
             return self.ontology.isa(name, PEOPLE)
-        if kind in WORDS.types_of_things and self.ontology.isa(name, PEOPLE):
+        if kind in WORDS["types of things"] and self.ontology.isa(name, PEOPLE):
             return False
         if kind not in DOING and kind != MATERIAL:
             return True
@@ -216,7 +216,7 @@ class References:
             for relation, side, other in [*(end for end in ends if end[0] not in (LEFT, RIGHT)), *nearest[:NEAREST]]
             if relation_form(relation) is not None
             and self.askable(other)
-            and not (relation in WORDS.within and self.noun(other).kind in WORDS.pictures)
+            and not (relation in WORDS["within"] and self.noun(other).kind in WORDS["pictures"])
             and self.noun(object_id).kind != self.noun(other).kind
             for name, phrase in self.heads(object_id)
             if (anchor := self.plain(other)[:1])
@@ -226,7 +226,7 @@ class References:
     def askable(self, object_id: str) -> bool:
         """Whether people would refer to an object by itself."""
         noun = self.noun(object_id)
-        return not noun.vague and (noun.plural or noun.kind not in WORDS.several_each)
+        return not noun.vague and (noun.plural or noun.kind not in WORDS["several each"])
 
     def pick(
         self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.scene_graph_files import Box
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 SCENE = "scene"  # Programs select it to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
@@ -99,19 +99,9 @@ class Room:
     kinds: frozenset[str]
 
 
-@dataclass(frozen=True)
-class SceneSigns:
-    """The schema of ``scenes.yaml``, which describes its keys."""
-
-    outdoors: frozenset[str]
-    indoors: frozenset[str]
-    rooms: dict[str, Room]
-    not_of_homes: frozenset[str]
-    wide_places: dict[str, float]
-    pictures: frozenset[str]
-
-
-SIGNS = vocabulary("gqa/scenes", SceneSigns)
+SIGNS = Vocabulary("gqa/scenes")
+_WIDE_PLACES = SIGNS.read("wide places", dict[str, float])
+_ROOMS = SIGNS.read("rooms", dict[str, Room])
 
 
 def scene_of(
@@ -134,7 +124,7 @@ def scene_of(
     weather = {value for thing in objects if thing.name == "sky" for value in thing.values.get("weather", ())}
     if len(weather) == 1:
         scene.setdefault("weather", *weather)
-    outdoors, indoors = len(kinds & SIGNS.outdoors), len(kinds & SIGNS.indoors)
+    outdoors, indoors = len(kinds & SIGNS["outdoors"]), len(kinds & SIGNS["indoors"])
     if outdoors and not indoors and kinds & {"sky", "ocean", "mountain", "beach", "road", "street", "wave"}:
         scene.setdefault("location", "outdoors")
     if indoors >= 2 and not outdoors:
@@ -148,10 +138,10 @@ def scene_of(
 def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
     places: set[str] = set()
     if location == "outdoors":
-        wide = {name: part * size[0] * size[1] for name, part in SIGNS.wide_places.items()}
+        wide = {name: part * size[0] * size[1] for name, part in _WIDE_PLACES.items()}
         places = {one.name for one in objects if one.name in wide and one.box[2] * one.box[3] >= wide[one.name]}
-    elif location == "indoors" and kinds.isdisjoint(SIGNS.not_of_homes):
-        places = {name for name, room in SIGNS.rooms.items() if kinds & room.kinds}
+    elif location == "indoors" and kinds.isdisjoint(SIGNS["not of homes"]):
+        places = {name for name, room in _ROOMS.items() if kinds & room.kinds}
     place = places.pop() if len(places) == 1 else None
-    room = SIGNS.rooms.get(place or "")
+    room = _ROOMS.get(place or "")
     return place if location != "indoors" or (room and len(kinds & room.kinds) >= room.least) else None

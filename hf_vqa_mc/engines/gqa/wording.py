@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
@@ -12,39 +11,12 @@ from hf_vqa_mc.engines.english import plural_of, with_article
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.program import Part
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class Words:
-    """The schema of ``wording.yaml``, which describes its keys."""
-
-    too_wide: frozenset[str]
-    several_each: frozenset[str]
-    background: frozenset[str]
-    on_others: frozenset[str]
-    scenery: frozenset[str]
-    nearby: frozenset[str]
-    under: frozenset[str]
-    own_name_only: frozenset[str]
-    types_of_people: frozenset[str]
-    types_of_things: frozenset[str]
-    types_of_surfaces: frozenset[str]
-    whole_places: frozenset[str]
-    worn_categories: frozenset[str]
-    young: frozenset[str]
-    pictures: frozenset[str]
-    within: frozenset[str]
-    capitals: tuple[str, ...]
-    partitives: dict[str, str]
-    uncounted: frozenset[str]
-    positions: dict[str, dict[str, tuple[str, ...]]]
-    switched: dict[str, str]
-    prepositions: frozenset[str]
-    passives: frozenset[str]
-
-
-WORDS = vocabulary("gqa/wording", Words)
+WORDS = Vocabulary("gqa/wording")
+PARTITIVES = WORDS.read("partitives", dict[str, str])
+_SWITCHED = WORDS.read("switched", dict[str, str])
+_POSITIONS = WORDS.read("positions", dict[str, dict[str, tuple[str, ...]]])
 PEOPLE = "person"
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")  # Types of values that only people and animals have.
@@ -56,8 +28,8 @@ Phrase: TypeAlias = Sequence[Part]
 NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
 
-_CAPITALS = {word.lower(): word for word in WORDS.capitals}
-POSITIONS = {(kind, value): phrases for kind, values in WORDS.positions.items() for value, phrases in values.items()}
+_CAPITALS = {word.lower(): word for word in WORDS["capitals"]}
+POSITIONS = {(kind, value): phrases for kind, values in _POSITIONS.items() for value, phrases in values.items()}
 
 
 class NounPhrase(NamedTuple):
@@ -101,7 +73,7 @@ def called(ontology: Ontology, name: str) -> NounPhrase:
 
 @lru_cache(maxsize=1 << 14)
 def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> NounPhrase:
-    mass = (uncounted or name in WORDS.uncounted) and not plural
+    mass = (uncounted or name in WORDS["uncounted"]) and not plural
     unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
     return NounPhrase(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
@@ -109,21 +81,21 @@ def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: 
 def one(ontology: Ontology, name: str) -> NounPhrase | None:
     """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
     noun = ontology.nouns[name]
-    uncounted = noun.mass or noun.proper or name in WORDS.uncounted or not noun.plural_form
+    uncounted = noun.mass or noun.proper or name in WORDS["uncounted"] or not noun.plural_form
     return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
 
 
 def several(ontology: Ontology, name: str) -> NounPhrase:
     """The plural phrase, or that of a mass noun: apples, pants, water."""
     noun = ontology.nouns[name]
-    as_it_is = noun.plural or not noun.plural_form or name in WORDS.uncounted
+    as_it_is = noun.plural or not noun.plural_form or name in WORDS["uncounted"]
     return called(ontology, name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
 
 
 def as_category(ontology: Ontology, category: str, plural: bool) -> NounPhrase | None:
     """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
-    if category in WORDS.partitives:
-        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{WORDS.partitives[category]} of {category}")
+    if category in PARTITIVES:
+        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
     noun = ontology.nouns.get(category)
     if noun is None:
         return NounPhrase(spelled(plural_of(category) if plural else category), plural)
@@ -138,13 +110,13 @@ def predicate(ontology: Ontology, kind: str, value: str) -> str:
     if (kind, value) in POSITIONS:
         return POSITIONS[kind, value][0]
     adjective = f"made of {spelled(value)}" if kind == MATERIAL else spelled(ontology.attributes[value].adjective)
-    return WORDS.switched.get(value, adjective)
+    return _SWITCHED.get(value, adjective)
 
 
 def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
     """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
     attribute = ontology.attributes.get(value)
-    follows = attribute is None or attribute.verb or value in VALUES.after_only or (kind, value) in POSITIONS
+    follows = attribute is None or attribute.verb or value in VALUES["after only"] or (kind, value) in POSITIONS
     return None if follows or attribute is None else spelled(attribute.adjective)
 
 
@@ -160,23 +132,17 @@ def stands_behind(ontology: Ontology, kind: str, value: str, phrase: NounPhrase,
 def relation_form(name: str) -> str | None:
     """The form of a relation: "verb" (wearing), "state" (parked on), "place" (near); None if it cannot follow "is"."""
     first = name.split()[0]
-    if name in WORDS.prepositions:
+    if name in WORDS["prepositions"]:
         return "place"
-    if first in WORDS.passives:
+    if first in WORDS["passives"]:
         return "state"
     return "verb" if first.endswith("ing") and first not in ("during", "king") else None
 
 
-@dataclass(frozen=True)
-class Templates:
-    """The schema of ``templates.yaml``."""
-
-    phrases: dict[str, tuple[str, ...]]  # name, in capitals, to its alternatives
-    templates: dict[str, dict[str, tuple[str, ...]]]  # question type and variant
-    detailed_types: dict[str, dict[str, str]]  # question type and variant to GQA's detailed type
-
-
-_TEMPLATES = vocabulary("gqa/templates", Templates)
+_TEMPLATES = Vocabulary("gqa/templates")
+_PHRASES = _TEMPLATES.read("phrases", dict[str, tuple[str, ...]])
+_BY_TYPE = _TEMPLATES.read("templates", dict[str, dict[str, tuple[str, ...]]])  # by question type and variant
+_DETAILED = _TEMPLATES.read("detailed types", dict[str, dict[str, str]])
 
 
 class Pattern:
@@ -207,11 +173,10 @@ class Pattern:
 def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
     """The wordings of a question type by variant."""
     return {
-        variant: tuple(Pattern(text, _TEMPLATES.phrases) for text in texts)
-        for variant, texts in _TEMPLATES.templates[question_type].items()
+        variant: tuple(Pattern(text, _PHRASES) for text in texts) for variant, texts in _BY_TYPE[question_type].items()
     }
 
 
 def detailed_types(question_type: str) -> dict[str, str]:
     """GQA's names of the detailed types by variant."""
-    return _TEMPLATES.detailed_types[question_type]
+    return _DETAILED[question_type]

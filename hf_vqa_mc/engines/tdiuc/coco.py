@@ -8,7 +8,6 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -18,8 +17,8 @@ import numpy as np
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, Outcome, subset_in
-from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
@@ -152,58 +151,20 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
     return found
 
 
-@dataclass(frozen=True)
-class Templates:
-    """The schema of ``templates.yaml``, which describes its keys."""
-
-    presence_places: tuple[str, ...]
-    counting: tuple[str, ...]
-    kinds: tuple[str, ...]
-    kinds_of_one: tuple[str, ...]
-    sport: tuple[str, ...]
-    room: tuple[str, ...]
-    indoors_or_outdoors: tuple[str, ...]
-    is_it: tuple[str, ...]
-    position: tuple[str, ...]
-    color: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Room:
-    """Objects that identify a room: one of each set is required."""
-
-    marks: frozenset[str]
-    others: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Scenes:
-    """The schema of ``scenes.yaml``, which describes its keys."""
-
-    kinds: dict[str, tuple[str, ...]]
-    no_such_kind: frozenset[str]
-    confusable: dict[str, frozenset[str]]
-    equipment: dict[str, str]
-    ball_games: frozenset[str]
-    rooms: dict[str, Room]
-    outdoor_signs: frozenset[str]
-    outdoor_proof: frozenset[str]
-    indoor_supercategories: frozenset[str]
-    outdoor_exceptions: frozenset[str]
-    indoor_signs: frozenset[str]
-    indoor_proof: frozenset[str]
-    indoor_pair: frozenset[str]
-
-
-TEMPLATES = vocabulary("tdiuc/templates", Templates)
-SCENES = vocabulary("tdiuc/scenes", Scenes)
+SCENES = Vocabulary("tdiuc/scenes")
+KINDS = SCENES.read("kinds", dict[str, tuple[str, ...]])
+CONFUSABLE = SCENES.read("confusable", dict[str, frozenset[str]])
+EQUIPMENT = SCENES.read("equipment", dict[str, str])
+ROOMS = SCENES.read("rooms", dict[str, dict[str, frozenset[str]]])  # one object of each set is required
+_TEXTS = Vocabulary("tdiuc/templates")
+TEMPLATES = {key: _TEXTS.read(key, tuple[str, ...]) for key in _TEXTS}
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-_INDOOR_SIGNS = SCENES.indoor_signs | {
+_INDOOR_SIGNS = SCENES["indoor signs"] | {
     name
     for name, one in COCO_OBJECTS.items()
-    if one.supercategory in SCENES.indoor_supercategories and name not in SCENES.outdoor_exceptions
+    if one.supercategory in SCENES["indoor supercategories"] and name not in SCENES["outdoor exceptions"]
 }
 
 
@@ -246,10 +207,10 @@ def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
 
 
 def _is_there(thing: CocoObject, rng: SeededRng) -> str:
-    where, name = rng.pick(TEMPLATES.presence_places), thing.wording
-    if name in OBJECTS.plural_only:
+    where, name = rng.pick(TEMPLATES["presence places"]), thing.wording
+    if name in OBJECTS["plural only"]:
         start = f"Are there any {name}"
-    elif name in OBJECTS.mass:
+    elif name in OBJECTS["mass"]:
         start = f"Is there any {name}"
     elif rng.happens(0.5):
         start = f"Are there any {thing.plural}"
@@ -273,14 +234,14 @@ def ask_counting(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
         elif related(name) & (image.present - {name}):
             yield "another object shares its name"
         else:
-            question = rng.pick(TEMPLATES.counting).format(objects=COCO_OBJECTS[name].counted)
+            question = rng.pick(TEMPLATES["counting"]).format(objects=COCO_OBJECTS[name].counted)
             yield question, COUNTABLE[counts[name] - 1]
 
 
 def ask_kinds(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask what kind of animal, vehicle, ... it is, if the image has only one kind of it, of any size."""
-    for group, nouns in SCENES.kinds.items():
-        members = frozenset(OBJECTS.supercategories[group])
+    for group, nouns in KINDS.items():
+        members = frozenset(SUPERCATEGORIES[group])
         present = sorted(image.present & members)
         if not present:
             continue
@@ -288,57 +249,57 @@ def ask_kinds(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
             yield "the file does not annotate all of its kind"
         elif len(present) > 1:
             yield "several kinds"
-        elif present[0] in SCENES.no_such_kind:
+        elif present[0] in SCENES["no such kind"]:
             yield f"{present[0]} is not called {nouns[0]}"
-        elif image.present & SCENES.confusable.get(group, frozenset()):
+        elif image.present & CONFUSABLE.get(group, frozenset()):
             yield "a likeness of its kind next to it"
         elif not any(one.name == present[0] and one.area >= MIN_AREA for one in image.instances):
             yield f"all smaller than {MIN_AREA} pixels"
         else:
             single = sum(one.name == present[0] for one in image.instances) == 1
-            template = rng.pick(TEMPLATES.kinds_of_one if single else TEMPLATES.kinds)
+            template = rng.pick(TEMPLATES["kinds of one"] if single else TEMPLATES["kinds"])
             question = template.format(kind=rng.pick(nouns))
             yield question, present[0]
 
 
 def ask_sport(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask which sport it is, if people and the equipment of one sport are shown."""
-    sports = {SCENES.equipment[name] for name in image.present if name in SCENES.equipment}
+    sports = {EQUIPMENT[name] for name in image.present if name in EQUIPMENT}
     if not sports:
         if BALL in image.present:
             yield "a ball alone"
-    elif not SCENES.equipment.keys() | {BALL} <= image.annotated:
+    elif not EQUIPMENT.keys() | {BALL} <= image.annotated:
         yield "the file does not annotate all equipment"
-    elif len(sports) > 1 or (BALL in image.present and not sports & SCENES.ball_games):
+    elif len(sports) > 1 or (BALL in image.present and not sports & SCENES["ball games"]):
         yield "equipment of several sports"
     elif "person" not in image.present:
         yield "nobody there"
     else:
-        yield rng.pick(TEMPLATES.sport), min(sports)
+        yield rng.pick(TEMPLATES["sport"]), min(sports)
 
 
 def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask which room it is, and whether it is indoors, if the objects leave no doubt."""
-    if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
+    if not _INDOOR_SIGNS | SCENES["outdoor signs"] <= image.annotated:
         yield "the file does not annotate all that identifies a scene"
         return
     where = None
-    if image.present & SCENES.outdoor_signs:
-        if image.present & SCENES.outdoor_proof and not image.present & _INDOOR_SIGNS:
+    if image.present & SCENES["outdoor signs"]:
+        if image.present & SCENES["outdoor proof"] and not image.present & _INDOOR_SIGNS:
             where = OUTDOORS
-    elif image.present & SCENES.indoor_proof or len(image.present & SCENES.indoor_pair) > 1:
+    elif image.present & SCENES["indoor proof"] or len(image.present & SCENES["indoor pair"]) > 1:
         where = INDOORS
     if where is None:
         yield "indoors or outdoors is in doubt"
         return
-    yield rng.pick(TEMPLATES.indoors_or_outdoors), where
+    yield rng.pick(TEMPLATES["indoors or outdoors"]), where
     asked = rng.pick((INDOORS, OUTDOORS))  # so that there are about as many yes as no
-    question = rng.pick(TEMPLATES.is_it).format(where=asked)
+    question = rng.pick(TEMPLATES["is it"]).format(where=asked)
     yield question, YES if asked == where else NO
     if where == INDOORS:
-        rooms = [name for name, room in SCENES.rooms.items() if image.present & room.marks]
-        if len(rooms) == 1 and image.present & SCENES.rooms[rooms[0]].others:
-            yield rng.pick(TEMPLATES.room), rooms[0]
+        rooms = [name for name, room in ROOMS.items() if image.present & room["marks"]]
+        if len(rooms) == 1 and image.present & ROOMS[rooms[0]]["others"]:
+            yield rng.pick(TEMPLATES["room"]), rooms[0]
         else:
             yield "the room is in doubt"
 
@@ -354,7 +315,7 @@ def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
             yield from ["not the only one of its kind, or too small"] * len(SIDES)
             continue
         for side in SIDES:
-            template = rng.pick(TEMPLATES.position)
+            template = rng.pick(TEMPLATES["position"])
             others = [other for other in image.instances if other is not one]
             near = [other for other in others if _is_next_to(other, one, side, image, LOOSELY)]
             if not near:

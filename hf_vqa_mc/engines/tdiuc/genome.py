@@ -150,12 +150,12 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)} | OBJECTS.unannotated) - {
+COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)} | OBJECTS["unannotated"]) - {
     "person"
 }
 """Objects that color questions ask about: COCO's 91 except people."""
-_PLURALS = OBJECTS.plural_only | {"eye glasses"}
-_POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
+_PLURALS = OBJECTS["plural only"] | {"eye glasses"}
+_POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("positions", dict[str, str]).items()}
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
@@ -171,7 +171,7 @@ def _ask_colors(objects: list[GenomeObject], rng: SeededRng) -> Iterator[Outcome
     for one in objects:
         if not any(map(colors_in, one.attributes)):
             continue
-        template, color = rng.pick(TEMPLATES.color), single_color(one.attributes)
+        template, color = rng.pick(TEMPLATES["color"]), single_color(one.attributes)
         if color is None:
             yield "several colors or a shade"
         elif not _is_colored(one):
@@ -244,7 +244,7 @@ def _is_name(name: str) -> bool:
     words = name.split()
     return (
         bool(_NAME.fullmatch(name))
-        and not set(words) & ANSWERS.no_things
+        and not set(words) & ANSWERS["no things"]
         and not colors_in(name)
         and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
         and not {"of", "on", "in", "with"} & set(words)
@@ -253,6 +253,6 @@ def _is_name(name: str) -> bool:
 
 def _specified(one: GenomeObject) -> str:
     """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
-    fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
+    fitting = sorted(set(one.attributes) & ANSWERS["adjectives"] - set(one.name.split()) - COLORS.keys())
     chosen = single_color(one.attributes) or next(iter(fitting), None)
     return f"{chosen} {one.name}" if chosen else one.name

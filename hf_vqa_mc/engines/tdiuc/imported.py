@@ -25,7 +25,7 @@ from hf_vqa_mc.engines.tdiuc.words import (
     tidy_answer,
     tidy_question,
 )
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
@@ -45,26 +45,21 @@ class Rule:
     questions: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ImportedTypes:
-    """The schema of ``imported_types.yaml``, which describes its keys."""
-
-    rules: tuple[Rule, ...]
-    mass: frozenset[str]
-
-
-_TYPES = vocabulary("tdiuc/imported_types", ImportedTypes)
-_NOT_OPEN = ANSWERS.not_open | {YES, NO} | COLORS.keys() | set(COUNTABLE)
+_TYPES = Vocabulary("tdiuc/imported_types")
+_NOT_OPEN = ANSWERS["not open"] | {YES, NO} | COLORS.keys() | set(COUNTABLE)
 ANSWER_LISTS = {
     "colors": frozenset(COLORS),
     "countable": frozenset(COUNTABLE),
     "yes or no": frozenset((YES, NO)),
-    "sports": ANSWERS.sports,
-    "activities": ANSWERS.activities,
-    "places": ANSWERS.places,
-    "scenes": ANSWERS.scenes,
+    "sports": ANSWERS["sports"],
+    "activities": ANSWERS["activities"],
+    "places": ANSWERS["places"],
+    "scenes": ANSWERS["scenes"],
 }
-_RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _TYPES.rules]
+_RULES = [
+    (rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions)))
+    for rule in _TYPES.read("rules", tuple[Rule, ...])
+]
 """Type, its answers (None: open ones) and questions."""
 _IS_THERE = re.compile(
     r"((?P<one>is there an?|do you see an?|can you see an?)|(?P<mass>is there any)"
@@ -86,7 +81,7 @@ def _is_there(asked: str) -> bool:
     found = _IS_THERE.fullmatch(asked)
     if not found or not objects_named(found["thing"]):
         return False
-    is_mass, fits = found["thing"].split()[-1] in _TYPES.mass, names_many(found["thing"]) == (not found["one"])
+    is_mass, fits = found["thing"].split()[-1] in _TYPES["mass"], names_many(found["thing"]) == (not found["one"])
     return is_mass if found["mass"] else fits  # "Is there any boys" is not English
 
 

@@ -6,32 +6,13 @@ from functools import cache
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.english import plural_of
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class Answers:
-    """The schema of ``answers.yaml``, which describes its keys."""
-
-    colors: frozenset[str]
-    color_spellings: dict[str, str]
-    shades: frozenset[str]
-    numbers: tuple[str, ...]
-    tens: tuple[str, ...]
-    sports: frozenset[str]
-    activities: frozenset[str]
-    places: frozenset[str]
-    scenes: frozenset[str]
-    not_open: frozenset[str]
-    adjectives: frozenset[str]
-    no_things: frozenset[str]
-    positions: dict[str, str]
-
-
-ANSWERS = vocabulary("tdiuc/answers", Answers)
-COLORS = {color: color for color in ANSWERS.colors} | ANSWERS.color_spellings
+ANSWERS = Vocabulary("tdiuc/answers")
+_NUMBERS, _TENS = (ANSWERS.read(key, tuple[str, ...]) for key in ("numbers", "tens"))
+COLORS = {color: color for color in ANSWERS["colors"]} | ANSWERS.read("color spellings", dict[str, str])
 """Spelling to the color's name in answers."""
-COUNTABLE = ANSWERS.numbers[1:17]  # answers of counting, one to sixteen: "Importing Questions"
+COUNTABLE = _NUMBERS[1:17]  # answers of counting, one to sixteen: "Importing Questions"
 
 _DIGITS = re.compile(r"(?<![\w.,:/$%-])[0-9]{1,6}(?![\w%/$-]|[.,:][0-9])")
 _TRAILING = " .,;:!?"
@@ -54,13 +35,13 @@ def tidy_question(question: str) -> str:
 
 def in_words(number: int) -> str:
     """A number from 0 to 999,999 in words: two thousand sixteen."""
-    if number < len(ANSWERS.numbers):
-        return ANSWERS.numbers[number]
+    if number < len(_NUMBERS):
+        return _NUMBERS[number]
     for size, mark in ((1000, " thousand"), (100, " hundred")):
         if number >= size:
             head = f"{in_words(number // size)}{mark}"
             return f"{head} {in_words(number % size)}" if number % size else head
-    head = ANSWERS.tens[number // 10 - 2]
+    head = _TENS[number // 10 - 2]
     return f"{head}-{in_words(number % 10)}" if number % 10 else head
 
 
@@ -71,7 +52,7 @@ def colors_in(text: str) -> set[str]:
 
 def single_color(attributes: tuple[str, ...]) -> str | None:
     """The one common color of an object, if it has one and no other, nor a shade or mixture."""
-    named = [one for one in attributes if colors_in(one) or set(one.split()) & ANSWERS.shades]
+    named = [one for one in attributes if colors_in(one) or set(one.split()) & ANSWERS["shades"]]
     answers = {COLORS.get(one) for one in named}
     return answers.pop() if len(answers) == 1 else None
 
@@ -85,23 +66,10 @@ class Meaning:
     supercategory: str = ""
 
 
-@dataclass(frozen=True)
-class Objects:
-    """The schema of ``objects.yaml``, which describes its keys."""
-
-    supercategories: dict[str, tuple[str, ...]]
-    unannotated: frozenset[str]
-    wordings: dict[str, str]
-    plurals: dict[str, str]
-    counted: dict[str, str]
-    plural_only: frozenset[str]
-    mass: frozenset[str]
-    may_mean: tuple[Meaning, ...]
-    provable: frozenset[str]
-    plain: frozenset[str]
-
-
-OBJECTS = vocabulary("tdiuc/objects", Objects)
+OBJECTS = Vocabulary("tdiuc/objects")
+SUPERCATEGORIES = OBJECTS.read("supercategories", dict[str, tuple[str, ...]])
+_WORDINGS, _PLURALS, _COUNTED = (OBJECTS.read(key, dict[str, str]) for key in ("wordings", "plurals", "counted"))
+MEANINGS = OBJECTS.read("may mean", tuple[Meaning, ...])
 
 
 class CocoObject(NamedTuple):
@@ -115,23 +83,22 @@ class CocoObject(NamedTuple):
 
 
 def _plural_of(phrase: str) -> str:
-    return OBJECTS.plurals.get(phrase) or plural_of(phrase)
+    return _PLURALS.get(phrase) or plural_of(phrase)
 
 
 COCO_OBJECTS = {
-    name: CocoObject(name, group, wording, _plural_of(wording), OBJECTS.counted.get(name, _plural_of(wording)))
-    for group, names in OBJECTS.supercategories.items()
+    name: CocoObject(name, group, wording, _plural_of(wording), _COUNTED.get(name, _plural_of(wording)))
+    for group, names in SUPERCATEGORIES.items()
     for name in names
-    for wording in (OBJECTS.wordings.get(name, name),)
+    for wording in (_WORDINGS.get(name, name),)
 }
 """The 80 annotated objects, by COCO's names."""
 MAY_MEAN = {
-    word: (*OBJECTS.supercategories.get(one.supercategory, ()), *one.objects)
-    for one in OBJECTS.may_mean
-    for word in one.words
+    word: (*SUPERCATEGORIES.get(one.supercategory, ()), *one.objects) for one in MEANINGS for word in one.words
 }
 """Singular nouns to the objects that they may mean."""
-PROVABLE = OBJECTS.provable | {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS.plural_only}
+_SINGULAR_WORDINGS = {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS["plural only"]}
+PROVABLE = OBJECTS["provable"] | _SINGULAR_WORDINGS
 """Words for annotated objects only: if nothing that they may mean is annotated, the image shows none."""
 
 _SINGULAR = {_plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
@@ -165,7 +132,7 @@ def objects_asked_of(question: str) -> frozenset[str] | None:
         singular = _SINGULAR.get(phrase)
         if singular in PROVABLE:
             found.update(MAY_MEAN[singular])
-        elif singular is not None or phrase not in OBJECTS.plain:
+        elif singular is not None or phrase not in OBJECTS["plain"]:
             return None
     return frozenset(found) or None
 

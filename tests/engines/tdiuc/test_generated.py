@@ -4,7 +4,6 @@ import json
 import lzma
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.tdiuc import coco, genome, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
-from hf_vqa_mc.engines.tdiuc.coco import SCENES, CocoAnnotations, CocoImage
+from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.questions import Images
 from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
@@ -100,14 +99,12 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "things are there",
     ),
     "takes every sport for tennis": (
-        lambda patch: patch.setattr(
-            coco, "SCENES", replace(SCENES, equipment=dict.fromkeys(SCENES.equipment, "tennis"))
-        ),
+        lambda patch: patch.setattr(coco, "EQUIPMENT", dict.fromkeys(coco.EQUIPMENT, "tennis")),
         "sport_recognition",
     ),
     "is always indoors": (
         lambda patch: patch.setattr(
-            coco, "SCENES", replace(SCENES, outdoor_signs=frozenset(), indoor_proof=frozenset(COCO_OBJECTS))
+            coco, "SCENES", {**coco.SCENES, "outdoor signs": frozenset(), "indoor proof": frozenset(COCO_OBJECTS)}
         ),
         "scene_recognition",
     ),

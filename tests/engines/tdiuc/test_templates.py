@@ -55,8 +55,8 @@ def test_a_template_gives_the_type(question: str, answer: str, kind: str | None)
 
 
 def test_there_are_nine_sports_and_fifteen_activities_as_in_the_paper() -> None:
-    assert (len(ANSWERS.sports), len(ANSWERS.activities)) == (9, 15)
-    assert not ANSWERS.sports & ANSWERS.activities
+    assert (len(ANSWERS["sports"]), len(ANSWERS["activities"])) == (9, 15)
+    assert not ANSWERS["sports"] & ANSWERS["activities"]
 
 
 @pytest.mark.parametrize(

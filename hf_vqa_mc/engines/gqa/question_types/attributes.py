@@ -48,7 +48,7 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
 def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     """Whether a type is asked about: not the age of a baby."""
     if kind == "age":
-        return image.kind(object_id) not in WORDS.young
+        return image.kind(object_id) not in WORDS["young"]
     return kind not in ("gender", "race", "fatness")
 
 

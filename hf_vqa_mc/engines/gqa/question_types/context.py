@@ -15,6 +15,7 @@ from hf_vqa_mc.engines.gqa.references import Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
 from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.wording import (
+    PARTITIVES,
     PEOPLE,
     POSITIONS,
     WORDS,
@@ -66,7 +67,7 @@ class ImageContext(References):
         self.kinds_asked = cache(self._kinds_asked)
         self.objects = [key for key in graph.objects if self.askable(key)]
         kinds = {self.kind(key) for key in graph.objects} | graph.unclear
-        self._avoided = frozenset[str]() if kinds.isdisjoint(WORDS.pictures) else WORDS.pictures
+        self._avoided = frozenset[str]() if kinds.isdisjoint(WORDS["pictures"]) else WORDS["pictures"]
         """words for the image that are also names of its objects"""
 
     def thing(self, object_id: str) -> SceneObject:
@@ -107,13 +108,13 @@ class ImageContext(References):
     def _kinds_asked(self, name: str) -> list[str]:
         """The categories by which people would ask what something is."""
         noun, nouns = self.ontology.nouns[name], self.ontology.nouns
-        young = noun.kind in WORDS.young  # dogs are animals; a puppy is no type of dog
+        young = noun.kind in WORDS["young"]  # dogs are animals; a puppy is no type of dog
         return [
             category
             for category in self.categories(name)
-            if category not in WORDS.too_wide
+            if category not in WORDS["too wide"]
             and not (young and category in nouns and nouns[category].parents)
-            and name not in WORDS.own_name_only
+            and name not in WORDS["own name only"]
             and category not in name
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)
@@ -171,7 +172,7 @@ def discloses(text: str, answer: str) -> bool:
 def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
     """A category after "what kind of", with its verb: devices are, clothing is."""
     phrase = as_category(ontology, category, plural)
-    if phrase is None or phrase.mass or category in WORDS.partitives:
+    if phrase is None or phrase.mass or category in PARTITIVES:
         return category, "is"
     return phrase.text, phrase.be
 

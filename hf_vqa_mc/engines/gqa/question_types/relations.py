@@ -17,7 +17,7 @@ WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
 CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
 ENDS = {"s": "subject", "o": "object"}  # Sides of a relation, as programs have them, with what is asked for.
-_SCENERY = WORDS.background | WORDS.scenery
+_SCENERY = WORDS["background"] | WORDS["scenery"]
 
 
 def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -152,7 +152,7 @@ def _some(image: ImageContext, name: str, relation: str) -> str:
     phrase = called(image.ontology, name)
     if relation_form(relation) == "place" and phrase.plural:
         return f"any {phrase.text}"
-    if image.ontology.nouns[name].kind in WORDS.background or (phrase.mass and relation_form(relation) != "verb"):
+    if image.ontology.nouns[name].kind in WORDS["background"] or (phrase.mass and relation_form(relation) != "verb"):
         return f"the {phrase.text}"
     return phrase.some
 
@@ -178,7 +178,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         else:
             slots["that"] = image.the(direct)
         sides = {LEFT, RIGHT} == {relation, other}
-        of_picture = image.kind(target) in WORDS.pictures  # on which side of the picture
+        of_picture = image.kind(target) in WORDS["pictures"]  # on which side of the picture
         slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
         program = then(reference.program, "choose rel", image.name(direct), *options, side)
         patterns = CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"]
@@ -239,8 +239,8 @@ def _other_relation(image: ImageContext, subject: str, relation: str, target: st
     other = image.decoys.relation(image.graph, subject, relation, target, rng)
     if other is None or other in WORN or relation_form(other) is None:
         return None
-    is_part = not UNANNOTATED.parts.isdisjoint(image.noun(subject).parents)
-    if {relation, other} & WORDS.under and (is_part or image.kind(target) in WORDS.background):
+    is_part = not UNANNOTATED["parts"].isdisjoint(image.noun(subject).parents)
+    if {relation, other} & WORDS["under"] and (is_part or image.kind(target) in WORDS["background"]):
         return None
     return other
 
@@ -253,10 +253,10 @@ def _triples(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
         for relation, target in sorted(image.thing(subject).relations):
             if target not in askable or relation_form(relation) is None or image.name(subject) == image.name(target):
                 continue
-            if relation in WORDS.within and image.kind(target) in WORDS.pictures:
+            if relation in WORDS["within"] and image.kind(target) in WORDS["pictures"]:
                 continue
-            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else WORDS.background
-            if relation in WORDS.nearby and image.kind(subject) in scenery:
+            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else WORDS["background"]
+            if relation in WORDS["nearby"] and image.kind(subject) in scenery:
                 continue
             if relation not in (LEFT, RIGHT):
                 others.append((subject, relation, target))
