@@ -35,8 +35,7 @@ class GeneratedResult(Result):
 
     engine: ClassVar[str]
     output: Path
-    statistics: Mapping[str, Any]
-    """as in the folder's ``statistics.json``"""
+    statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
 
     def next_steps(self) -> Iterator[str]:
         """The folder, and the command that adds decoys."""

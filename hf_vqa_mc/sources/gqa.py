@@ -33,8 +33,7 @@ SPLITS = {"train": "train", "val": "validation", "testdev": "test", "test": "tes
 """The publisher's split name to ours; of testdev and test, the first one with answers is read."""
 MAY_LACK_ANSWERS = ("test", "challenge")
 
-_KNOWN = {"structural": STRUCTURAL_TYPES, "semantic": SEMANTIC_TYPES}
-"""Kinds of types with a closed list of names."""
+_KNOWN = {"structural": STRUCTURAL_TYPES, "semantic": SEMANTIC_TYPES}  # Kinds of types with a closed list of names.
 GROUPS = ("global", "local")
 ANNOTATED = {"question": "question", "answer": "answer", "full_answer": "fullAnswer"}
 FIELDS = frozenset(

@@ -4,9 +4,9 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache
-from itertools import chain, product, repeat
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -129,19 +129,6 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
             yield image, graph, [json.loads(self._file.readline()) for _ in range(size)]
 
 
-@contextmanager
-def _json_object(path: Path) -> Iterator[Callable[[str, str], None]]:
-    """Write an object of keys and values, one per line."""
-    with path.open("w", encoding="utf-8") as file:
-        separators = chain("{", repeat(","))
-
-        def add(key: str, value: str) -> None:
-            file.write(f"{next(separators)}\n{json.dumps(key)}: {value}")
-
-        yield add
-        file.write("{}\n" if next(separators) == "{" else "\n}\n")
-
-
 def write_dataset(
     folder: Path,
     store: QuestionStore,
@@ -158,22 +145,31 @@ def write_dataset(
     balanced = kept.tolist()
     index = 0
     with ExitStack() as stack:
-        add = {
-            (split, name): stack.enter_context(_json_object(folder / f"{split}_{name}.json"))
+        files = {
+            (split, name): stack.enter_context((folder / f"{split}_{name}.json").open("w", encoding="utf-8"))
             for split, name in product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES))
         }
+        started: set[tuple[str, str]] = set()
+
+        def add(split: str, name: str, key: str, value: str) -> None:
+            """Write a key and a value of an object on a line."""
+            files[split, name].write(f"{',' if (split, name) in started else '{'}\n{json.dumps(key)}: {value}")
+            started.add((split, name))
+
         for number, (split, (image, graph, questions)) in enumerate(zip(splits, store.images(), strict=True)):
-            add[split, GRAPHS](image, json.dumps(graph))
+            add(split, GRAPHS, image, json.dumps(graph))
             for question, record in questions:
                 record["isBalanced"] = balanced[index]
                 text = json.dumps(record)
-                add[split, ALL](question, text)
+                add(split, ALL, question, text)
                 if balanced[index]:
-                    add[split, BALANCED](question, text)
-                    add[split, CHOICES](question, choices(index, record, graph))
+                    add(split, BALANCED, question, text)
+                    add(split, CHOICES, question, choices(index, record, graph))
                 index += 1
             if number % 64 == 0:
                 progress("writing", number, len(splits))
+        for where, file in files.items():
+            file.write("\n}\n" if where in started else "{}\n")
         progress("writing", len(splits), len(splits))
 
 

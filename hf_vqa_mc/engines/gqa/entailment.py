@@ -10,6 +10,7 @@ presupposes. Within a question an object id represents the object that the quest
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import chain, product
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,11 +24,10 @@ IT = ""  # The described object, in the conditions of a description.
 
 Fact: TypeAlias = tuple[Any, ...]
 """One of
-- ("value", id, type, value, yes or no), ("exact", id, type, value): the only value of the type
+- ("value", id or `SCENE`, type, value, yes or no), ("exact", id or `SCENE`, type, value): the only value of the type
 - ("kind", id, kind, yes or no), ("name", id, name)
 - ("relation", subject, relation, id, yes or no)
 - ("some", Described), ("none", Described), ("only", Described, id)
-- ("scene", type, value, yes or no), ("scene exact", type, value)
 - ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
 - ("or", facts), ("program", program, answer)
 """
@@ -64,24 +64,41 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
     They are sound, not complete: in every image in which the first question has the same answer, whatever objects it
     refers to, the second one has the same answer too, if its references are unambiguous in that image and it has an
-    answer. The answers of the questions must be correct.
+    answer.
     """
     statements = [Statement(question, graph, ontology) for question in questions]
     only = list(dict.fromkeys(chain.from_iterable(statement.references for statement in statements)))
-    index = _Implied(ontology)
-    alike: dict[object, list[int]] = defaultdict(list)
-    contents: dict[object, int] = {}
-    keys = []
-    for number, statement in enumerate(statements):
+    numbers: dict[Fact, int] = {}  # of the facts that settle questions
+    about: dict[Fact, list[Fact]] = defaultdict(list)
+    settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)  # fact to questions, other facts needed
+    for question, statement in enumerate(statements):
         for way in statement.ways(only):
-            index.need(number, way)
-        content = statement.question.answer, frozenset(statement.facts)
-        keys.append((frozenset(statement.references), content))
-        alike[keys[-1]].append(number)
-        contents.setdefault(content, len(contents))
-    settled = (index.settled(statement.all_facts()) for statement in statements)
-    entailed = [sorted(found.union(alike[keys[number]]) - {number}) for number, found in enumerate(settled)]
-    return Entailments(entailed, [alike[key] for key in keys], [contents[content] for _, content in keys])
+            for fact in way:
+                if fact not in numbers:
+                    numbers[fact] = len(numbers)
+                    about[_about_what(fact)].append(fact)
+            first, *others = (numbers[fact] for fact in way)
+            settles[first].append((question, frozenset(others)))
+
+    @cache
+    def implied(fact: Fact) -> list[int]:
+        pairs = ((one, other) for one in _both_ways(ontology, fact) for other in about.get(_about_what(one), ()))
+        return [numbers.get(fact, -1), *(numbers[other] for one, other in pairs if _implies(ontology, one, other))]
+
+    contents = [(statement.question.answer, frozenset(statement.facts)) for statement in statements]
+    keys = [
+        (frozenset(statement.references), content) for statement, content in zip(statements, contents, strict=True)
+    ]
+    alike: dict[object, list[int]] = defaultdict(list)
+    for question, key in enumerate(keys):
+        alike[key].append(question)
+    entailed = []
+    for question, statement in enumerate(statements):
+        known = set(chain.from_iterable(map(implied, statement.all_facts())))
+        settled = {other for fact in known for other, needed in settles.get(fact, ()) if needed <= known}
+        entailed.append(sorted(settled.union(alike[keys[question]]) - {question}))
+    codes = {content: code for code, content in enumerate(dict.fromkeys(contents))}
+    return Entailments(entailed, [alike[key] for key in keys], [codes[content] for content in contents])
 
 
 def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
@@ -142,9 +159,15 @@ def _about_what(fact: Fact) -> Fact:
             return ("value", key, kind)
         case (("kind" | "name"), key, *_):
             return ("kind", key)
-        case (("scene" | "scene exact"), kind, *_):
-            return ("scene", kind)
     return ()
+
+
+def _both_ways(ontology: Ontology, fact: Fact) -> list[Fact]:
+    """A fact and, if it is a relation, the inverse one."""
+    if fact[0] != "relation" or not (inverse := ontology.relations[fact[2]].inverse):
+        return [fact]
+    _, subject, _, target, sign = fact
+    return [fact, ("relation", target, inverse, subject, sign)]
 
 
 def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
@@ -157,9 +180,9 @@ def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
         case "relation", "relation":
             excluded = fact[2] in ontology.relations[other[2]].excludes
             return fact[4] == YES and (other[2] == fact[2] if other[4] == YES else excluded)
-        case ("exact", "value") | ("scene exact", "scene"):
+        case "exact", "value":
             value, (*_, another, sign) = fact[-1], other
-            exclusive = fact[0] != "exact" or fact[2] in ontology.exclusive
+            exclusive = fact[1] == SCENE or fact[2] in ontology.exclusive
             return value == another if sign == YES else exclusive and not ontology.alike(another, value)
         case "name", "kind":
             name, (*_, kind, sign) = fact[-1], other
@@ -179,10 +202,8 @@ class Statement:
 
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
-        self.references: list[tuple[Described, str]] = []
-        """presupposed: the only object of a description"""
-        self.witnesses: dict[Described, tuple[str, ...]] = {}
-        """objects that fit the description"""
+        self.references: list[tuple[Described, str]] = []  # presupposed: the only object of a description
+        self.witnesses: dict[Described, tuple[str, ...]] = {}  # objects that fit the description
         self._values: list[Described | str | None] = []  # of each step
         same: Fact = ("program", question.program, question.answer)
         unread: Claim = [same], [(same,)]
@@ -249,11 +270,10 @@ class Statement:
 
     def _verified(self, step: Step, index: int, answer: str) -> Claim:
         match step.operation, step.argument:
-            case "verify", (kind, value) if self._values[step.inputs[0]] == SCENE:
-                fact: Fact = ("scene", kind, value, answer)
-                return [("scene exact", kind, value) if answer == YES else fact], [(fact,)]
             case "verify", (kind, value):
-                fact = ("value", self._only(step.inputs[0]), kind, value, answer)
+                fact: Fact = ("value", self._subject(step), kind, value, answer)
+                if fact[1] == SCENE and answer == YES:
+                    return [("exact", SCENE, kind, value)], [(fact,)]
             case "exist", _:
                 fact = self._exists(self._described(step.inputs[0]), step.inputs[0], answer)
             case "verify rel", (name, relation, side):
@@ -277,22 +297,22 @@ class Statement:
 
     def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
         """What the scene or an object is, of all values or of some options."""
-        if self._values[step.inputs[0]] == SCENE:
-            actual = self.graph.scene[kind]
-            facts: list[Fact] = [("scene", kind, one, YES if one == actual else NO) for one in options or (actual,)]
-            return [("scene exact", kind, actual)], [(fact,) for fact in facts]
-        key = self._only(step.inputs[0])
-        thing = self.graph.objects[key]
-        if kind != NAME:
-            values = thing.values.get(kind, ())
-            facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
-            return facts if options else [("exact", key, kind, values[0])], [(fact,) for fact in facts]
-        facts = [
-            ("kind", key, self.ontology.kind(one), YES if self.ontology.isa(thing.name, one) else NO)
-            for one in options
-        ]
-        facts = facts or [("name", key, thing.name)]
-        return facts, [(fact,) for fact in facts]
+        key = self._subject(step)
+        facts: list[Fact]
+        if kind == NAME:
+            name, ontology = self.graph.objects[key].name, self.ontology
+            facts = [("kind", key, ontology.kind(one), YES if ontology.isa(name, one) else NO) for one in options]
+            facts = facts or [("name", key, name)]
+            return facts, [(fact,) for fact in facts]
+        scene = self.graph.scene
+        values = (scene[kind],) if key == SCENE else self.graph.objects[key].values.get(kind, ())
+        facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
+        stated = facts if options and key != SCENE else [("exact", key, kind, values[0])]
+        return stated, [(fact,) for fact in facts]
+
+    def _subject(self, step: Step) -> str:
+        """The scene or the only object of a step's input."""
+        return SCENE if self._values[step.inputs[0]] == SCENE else self._only(step.inputs[0])
 
     def _chosen_relation(self, step: Step, index: int) -> Claim:
         name, *relations, side = step.argument
@@ -408,44 +428,3 @@ class Statement:
         for described, object_id in self.references:
             if object_id in mentioned:
                 yield from described.facts(object_id)
-
-
-class _Implied:
-    """Maps facts to the questions about one image that they settle: call `need` for all questions, then `settled`."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-        self._wanted: dict[Fact, int] = {}
-        self._settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)
-        """fact to the questions that it settles, each with the other facts needed"""
-        self._about: dict[Fact, list[tuple[Fact, int]]] = defaultdict(list)
-        self._memory: dict[Fact, tuple[int, ...]] = {}
-
-    def need(self, question: int, facts: Way) -> None:
-        """Add facts that together settle a question; it is fastest if the rarest fact comes first."""
-        numbers = []
-        for fact in facts:
-            if fact not in self._wanted:
-                self._wanted[fact] = len(self._wanted)
-                self._about[_about_what(fact)].append((fact, self._wanted[fact]))
-            numbers.append(self._wanted[fact])
-        self._settles[numbers[0]].append((question, frozenset(numbers[1:])))
-
-    def settled(self, facts: Iterable[Fact]) -> set[int]:
-        """The questions that facts settle."""
-        known: set[int] = set()
-        for fact in facts:
-            if fact not in self._memory:
-                self._memory[fact] = (self._wanted.get(fact, -1), *self._implied(fact))
-            known.update(self._memory[fact])
-        return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
-
-    def _implied(self, fact: Fact) -> Iterator[int]:
-        facts = [fact]
-        match fact:
-            case "relation", subject, relation, target, sign if inverse := self._ontology.relations[relation].inverse:
-                facts.append(("relation", target, inverse, subject, sign))
-        for one in facts:
-            for other, number in self._about.get(_about_what(one), ()):
-                if _implies(self._ontology, one, other):
-                    yield number

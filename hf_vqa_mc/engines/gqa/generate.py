@@ -21,7 +21,7 @@ from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
-from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside
@@ -166,6 +166,10 @@ def dataset_statistics(
 
 def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[str, Any]:
     rows = table.rows[chosen]
+    spreads = {}
+    for one in ("words", "steps", "entailed"):
+        mean, counts = round(float(rows[one].mean()), 3) if len(rows) else 0.0, np.bincount(rows[one].clip(0))
+        spreads[one] = {"mean": mean, "questions": {str(at): int(counts[at]) for at in np.flatnonzero(counts)}}
     names = [name for name in SPLITS if name in splits]
     split = np.array([names.index(name) for name in splits], np.int64)[rows["image"]]
     return {
@@ -173,7 +177,7 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
         "per_split": _named(split, names),
         **{f"per_{one}_type": _named(rows[one], table.names[one]) for one in TYPES},
         "answers": len(np.unique(rows["answer"])),
-        **{one: _spread(rows[one]) for one in ("words", "steps", "entailed")},
+        **spreads,
         "vocabulary": table.vocabulary,
     }
 
@@ -212,9 +216,3 @@ def _change(
 def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
     counts = np.bincount(codes, minlength=len(names)).tolist()
     return dict(sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _spread(numbers: NDArray[np.integer]) -> dict[str, Any]:
-    counts = np.bincount(numbers.clip(0))
-    mean = round(float(numbers.mean()), 3) if len(numbers) else 0.0
-    return {"mean": mean, "questions": {str(number): int(counts[number]) for number in np.flatnonzero(counts)}}

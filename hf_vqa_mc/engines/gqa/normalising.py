@@ -55,11 +55,11 @@ _OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
     """A scene graph in the ontology's words, None if no object is left; ``problems`` counts what is left out."""
     things, image_values = _named(raw, ontology, problems)
-    words = {
-        word
-        for key, thing in raw.objects.items()
-        for word in plain(_other_mention(thing.name) if key in things else thing.name).split()
-    }
+    words = set[str]()
+    for key, thing in raw.objects.items():
+        named = plain(thing.name).split()
+        ends = (index for index, word in enumerate(named) if index and word in _WORDS["after it"])
+        words.update(named[next(ends, len(named)) + 1 :] if key in things else named)  # of "leg of a chair" the chair
     known = (_known(word, ontology) for word in words - _WORDS["stop words"])  # a toy car may be called a car
     unclear = {ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague}
     unknown = [thing.name for thing in raw.objects.values() if _is_unknown(thing.name, ontology)]
@@ -214,13 +214,6 @@ def _is_unknown(name: str, ontology: Ontology) -> bool:
     if not words:
         return bool(name.strip()) and not folded(name).isascii()
     return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
-
-
-def _other_mention(name: str) -> str:
-    """The other object that a name mentions: a chair, for "leg of a chair"; "" if none."""
-    words = plain(name).split()
-    end = next((index for index, word in enumerate(words) if index and word in _WORDS["after it"]), len(words))
-    return " ".join(words[end + 1 :])
 
 
 class Cleaned(NamedTuple):

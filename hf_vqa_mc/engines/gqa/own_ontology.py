@@ -140,11 +140,10 @@ def _listed() -> tuple[dict[str, Noun], dict[str, tuple[str, ...]]]:
         for name, higher in one.names().items():
             if name in nouns:
                 continue
+            above = (higher, *(nouns[higher].parents if higher in nouns else ())) if higher else ()
+            parents = tuple(dict.fromkeys(parent for parent in (*above, *of_category) if parent != name))
             if name in one.sometimes:
-                loose[name], parents = of_category, ()
-            else:
-                above = (higher, *(nouns[higher].parents if higher in nouns else ())) if higher else ()
-                parents = tuple(dict.fromkeys(parent for parent in (*above, *of_category) if parent != name))
+                loose[name], parents = of_category, parents[:0]
             mass, plural = name in one.mass, name in one.plural
             no_plural = name in PLURALS["pairs"] if plural else mass or name in one.unique
             nouns[name] = Noun(

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.ontology import Noun
+from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.wording import (
     BODY_PART,
     DOING,
@@ -22,11 +22,8 @@ from hf_vqa_mc.engines.gqa.wording import (
     PEOPLE,
     WORDS,
     NounPhrase,
-    as_category,
-    called,
+    Wording,
     relation_form,
-    stands_before,
-    stands_behind,
 )
 
 INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.
@@ -70,22 +67,12 @@ class Reference(NamedTuple):
         return ((self.determiner, ""), *self.words)
 
 
-class Link(NamedTuple):
-    """A relation that identifies an object."""
+class References(Executor, Wording):
+    """The references to the objects of one image, with ``depth`` nested modifiers at most."""
 
-    head: NounPhrase
-    name: str
-    relation: str
-    side: str  # "s": the object is the subject; "o": it is the object
-    anchor: str
-
-
-class References:
-    """The references to the objects of one image."""
-
-    def __init__(self, executor: Executor, depth: int) -> None:
-        """``depth``: nested modifiers at most."""
-        self.graph, self.ontology, self.executor, self.depth = executor.graph, executor.ontology, executor, depth
+    def __init__(self, graph: SceneGraph, ontology: Ontology, depth: int) -> None:
+        super().__init__(graph, ontology)
+        self.depth = depth
         self.heads, self.links = cache(self._heads), cache(self._links)
         self.plain = cache(lambda object_id: tuple(self._plain(object_id)))
 
@@ -100,9 +87,9 @@ class References:
             (category, phrase)
             for category in self.categories(noun.name)
             if category not in WORDS["too wide"] and category != noun.kind and noun.name not in WORDS["own name only"]
-            if (phrase := as_category(self.ontology, category, noun.plural)) is not None
+            if (phrase := self.as_category(category, noun.plural)) is not None
         ]
-        return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
+        return ((noun.name, self.called(noun.name)), *wider[:2])
 
     def categories(self, name: str) -> tuple[str, ...]:
         """The categories of a name by which an object can be referred to.
@@ -129,20 +116,20 @@ class References:
                 program = then(select, "filter", kind, value, negated)
                 if not self.is_clear(program, object_id):
                     continue
-                before = None if negated else stands_before(self.ontology, kind, value)
+                before = None if negated else self.stands_before(kind, value)
                 facts = frozenset({*named, (object_id, kind)})
                 if before is not None:
                     words: tuple[Part, ...] = ((f"{before} {phrase.text}", object_id),)
                     yield Reference(object_id, phrase, program, words, facts, 1)
                 if before is None or kind == MATERIAL:
-                    behind = stands_behind(self.ontology, kind, value, phrase, bool(negated), rng)
+                    behind = self.stands_behind(kind, value, phrase, bool(negated), rng)
                     words = ((phrase.text, object_id), (behind, ""))
                     yield Reference(object_id, phrase, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
         values, own_name = self.graph.objects[object_id].values, self.graph.objects[object_id].name
         attributes = self.ontology.attributes
-        unique = called(self.ontology, name).unique if name in self.ontology.nouns else False
+        unique = self.called(name).unique if name in self.ontology.nouns else False
         own = [
             (kind, value, "")
             for kind, several in values.items()
@@ -167,7 +154,7 @@ class References:
 
     def is_clear(self, program: Program, object_id: str) -> bool:
         """Whether a program finds this object and no other possible one."""
-        found = self.executor.find(program)
+        found = self.find(program)
         return found is not None and found.only == object_id
 
     def has_sides(self, *names: str) -> bool:
@@ -197,8 +184,8 @@ class References:
             return True
         return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
 
-    def _links(self, object_id: str) -> tuple[Link, ...]:
-        """The relations that identify an object, for any unambiguous reference to the other object."""
+    def _links(self, object_id: str) -> tuple[tuple[NounPhrase, str, str, str, str], ...]:
+        """Relations that identify an object: its noun and name, the relation, "s" (subject) or "o", other object."""
         ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
         ends += [
             (relation, "o", key)
@@ -212,7 +199,7 @@ class References:
             key=lambda end: abs(center[object_id] - center[end[2]]),
         )
         return tuple(
-            Link(phrase, name, relation, side, other)
+            (phrase, name, relation, side, other)
             for relation, side, other in [*(end for end in ends if end[0] not in (LEFT, RIGHT)), *nearest[:NEAREST]]
             if relation_form(relation) is not None
             and self.askable(other)
@@ -255,25 +242,25 @@ class References:
         return rng.pick(wider if wider and (not own or rng.happens(BY_CATEGORY)) else own)
 
     def _by_relation(self, object_id: str, rng: SeededRng, hidden: Set[Fact], depth: int) -> Reference | None:
-        for link in rng.shuffled(self.links(object_id))[:3]:
-            own: set[Fact] = {(object_id,), (object_id, link.anchor), (link.anchor, object_id)}
-            if link.name == self.graph.objects[object_id].name:
+        for head, name, relation, side, other in rng.shuffled(self.links(object_id))[:3]:
+            own: set[Fact] = {(object_id,), (object_id, other), (other, object_id)}
+            if name == self.graph.objects[object_id].name:
                 own.add((object_id, NAMED))
-            if not own.isdisjoint(hidden) or (link.anchor,) in hidden:
+            if not own.isdisjoint(hidden) or (other,) in hidden:
                 continue
-            anchor = self.pick(link.anchor, rng, {*hidden, (object_id,)}, depth - 1)
+            anchor = self.pick(other, rng, {*hidden, (object_id,)}, depth - 1)
             if anchor is None or any(step.argument[-1:] == ("not",) for step in anchor.program):
                 continue  # not "the man wearing the hat that is not tan"
-            if link.side == "s":
-                nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and rng.happens(0.5))
-                that = f"that {link.head.be}" if nested or rng.happens(0.3) else ""
-                behind = [(that, ""), (link.relation, ""), *anchor.the]
+            if side == "s":
+                nested = len(anchor.words) > 1 or (relation in (LEFT, RIGHT) and rng.happens(0.5))
+                that = f"that {head.be}" if nested or rng.happens(0.3) else ""
+                behind = [(that, ""), (relation, ""), *anchor.the]
             elif len(anchor.words) == 1:
-                short = anchor.depth == 0 and relation_form(link.relation) == "verb" and rng.happens(0.5)
-                behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {link.relation}", "")]
+                short = anchor.depth == 0 and relation_form(relation) == "verb" and rng.happens(0.5)
+                behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {relation}", "")]
             else:
                 continue
-            program = then(anchor.program, "relate", link.name, link.relation, link.side)
-            words = ((link.head.text, object_id), *behind)
-            return Reference(object_id, link.head, program, words, anchor.facts | own, anchor.depth + 1)
+            program = then(anchor.program, "relate", name, relation, side)
+            words = ((head.text, object_id), *behind)
+            return Reference(object_id, head, program, words, anchor.facts | own, anchor.depth + 1)
         return None

@@ -58,9 +58,10 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one."""
     for image_id, value in chain.from_iterable(object_items(file)):
         location = f"{file.location}, image {image_id!r}"
-        graph = Records([value], partial(_always, location))
+        graph = Records([value], lambda _, location=location: location)
         objects = graph.inner("objects").rows[0]
-        things = Records(list(objects.values()), partial(_keyed, location, list(objects)))
+        names = [f"{location}, object {key!r}" for key in objects]
+        things = Records(list(objects.values()), names.__getitem__)
         links = things.nested("relations")
         relations = zip(links.texts("name"), links.ids("object"), strict=True)
         attributes, counts = things.text_lists("attributes"), map(len, things.column("relations"))
@@ -71,14 +72,6 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
             {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
             {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
         )
-
-
-def _always(location: str, position: int) -> str:
-    return location
-
-
-def _keyed(location: str, keys: Sequence[str], position: int) -> str:
-    return f"{location}, object {keys[position]!r}"
 
 
 def _pixels(records: Records, name: str) -> list[int]:
@@ -144,7 +137,8 @@ def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
             {"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in records.rows
         ]
         for image_id, row in zip(Records(rows, records.location).ids("image_id"), rows, strict=True):
-            yield image_id, Records([row], partial(_always, f"{file.location}, image {image_id!r}"))
+            location = f"{file.location}, image {image_id!r}"
+            yield image_id, Records([row], lambda _, location=location: location)
 
 
 def _records_of(file: PublishedFile) -> Callable[[str], Records]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.rng import GAMMA, SeededRng, mixed
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.io.progress import Progress, silent
 
 # Ours, since the paper (Sect. 3.5, appendix B) gives no numbers:
@@ -72,8 +72,7 @@ class AnswerCells:
         found, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
         group = found // n_answers
         by_count = np.lexsort((found, -counts, group))
-        self.counts: Ints = counts[by_count].astype(np.int64)
-        """questions of each cell"""
+        self.counts: Ints = counts[by_count].astype(np.int64)  # questions of each cell
         self.cell_starts: Ints = np.concatenate(([0], np.cumsum(self.counts)))
         moved = np.repeat(first[by_count] - self.cell_starts[:-1], self.counts)
         self.questions: Ints = order[np.arange(len(order)) + moved]

@@ -65,12 +65,6 @@ def spelled(text: str) -> str:
     return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
 
 
-def called(ontology: Ontology, name: str) -> NounPhrase:
-    """A noun as a phrase."""
-    noun = ontology.nouns[name]
-    return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
-
-
 @lru_cache(maxsize=1 << 14)
 def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> NounPhrase:
     mass = (uncounted or name in WORDS["uncounted"]) and not plural
@@ -78,54 +72,69 @@ def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: 
     return NounPhrase(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
 
-def one(ontology: Ontology, name: str) -> NounPhrase | None:
-    """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
-    noun = ontology.nouns[name]
-    uncounted = noun.mass or noun.proper or name in WORDS["uncounted"] or not noun.plural_form
-    return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
+class Wording:
+    """The words for the nouns and values of an ontology."""
 
+    def __init__(self, ontology: Ontology) -> None:
+        self.ontology = ontology
 
-def several(ontology: Ontology, name: str) -> NounPhrase:
-    """The plural phrase, or that of a mass noun: apples, pants, water."""
-    noun = ontology.nouns[name]
-    as_it_is = noun.plural or not noun.plural_form or name in WORDS["uncounted"]
-    return called(ontology, name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
+    def called(self, name: str) -> NounPhrase:
+        """A noun as a phrase."""
+        noun = self.ontology.nouns[name]
+        return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
 
+    def one(self, name: str) -> NounPhrase | None:
+        """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
+        noun = self.ontology.nouns[name]
+        uncounted = noun.mass or noun.proper or name in WORDS["uncounted"] or not noun.plural_form
+        return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
 
-def as_category(ontology: Ontology, category: str, plural: bool) -> NounPhrase | None:
-    """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
-    if category in PARTITIVES:
-        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
-    noun = ontology.nouns.get(category)
-    if noun is None:
-        return NounPhrase(spelled(plural_of(category) if plural else category), plural)
-    form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
-    if noun.vague or noun.proper or (noun.plural and not plural) or not form:
-        return None
-    return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
+    def several(self, name: str) -> NounPhrase:
+        """The plural phrase, or that of a mass noun: apples, pants, water."""
+        noun = self.ontology.nouns[name]
+        as_it_is = noun.plural or not noun.plural_form or name in WORDS["uncounted"]
+        return self.called(name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
 
+    def as_category(self, category: str, plural: bool) -> NounPhrase | None:
+        """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
+        if category in PARTITIVES:
+            return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
+        noun = self.ontology.nouns.get(category)
+        if noun is None:
+            return NounPhrase(spelled(plural_of(category) if plural else category), plural)
+        form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
+        if noun.vague or noun.proper or (noun.plural and not plural) or not form:
+            return None
+        return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
 
-def predicate(ontology: Ontology, kind: str, value: str) -> str:
-    """A value after "is": red, made of wood, on the left."""
-    if (kind, value) in POSITIONS:
-        return POSITIONS[kind, value][0]
-    adjective = f"made of {spelled(value)}" if kind == MATERIAL else spelled(ontology.attributes[value].adjective)
-    return _SWITCHED.get(value, adjective)
+    def predicate(self, kind: str, value: str) -> str:
+        """A value after "is": red, made of wood, on the left."""
+        if (kind, value) in POSITIONS:
+            return POSITIONS[kind, value][0]
+        adjective = (
+            f"made of {spelled(value)}" if kind == MATERIAL else spelled(self.ontology.attributes[value].adjective)
+        )
+        return _SWITCHED.get(value, adjective)
 
+    def stands_before(self, kind: str, value: str) -> str | None:
+        """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
+        attribute = self.ontology.attributes.get(value)
+        follows = attribute is None or attribute.verb or value in VALUES["after only"] or (kind, value) in POSITIONS
+        return None if follows or attribute is None else spelled(attribute.adjective)
 
-def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
-    """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
-    attribute = ontology.attributes.get(value)
-    follows = attribute is None or attribute.verb or value in VALUES["after only"] or (kind, value) in POSITIONS
-    return None if follows or attribute is None else spelled(attribute.adjective)
+    def stands_behind(self, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
+        """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
+        if (kind, value) in POSITIONS and not negated:
+            return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(POSITIONS[kind, value])}"
+        short = kind == MATERIAL and not negated and rng.happens(0.5)
+        return f"{'' if short else f'that {phrase.be} '}{'not ' if negated else ''}{self.predicate(kind, value)}"
 
-
-def stands_behind(ontology: Ontology, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
-    """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
-    if (kind, value) in POSITIONS and not negated:
-        return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(POSITIONS[kind, value])}"
-    short = kind == MATERIAL and not negated and rng.happens(0.5)
-    return f"{'' if short else f'that {phrase.be} '}{'not ' if negated else ''}{predicate(ontology, kind, value)}"
+    def kind_of(self, category: str, plural: bool) -> tuple[str, str]:
+        """A category after "what kind of", with its verb: devices are, clothing is."""
+        phrase = self.as_category(category, plural)
+        if phrase is None or phrase.mass or category in PARTITIVES:
+            return category, "is"
+        return phrase.text, phrase.be
 
 
 @cache

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
@@ -22,7 +23,6 @@ from hf_vqa_mc.engines.tdiuc.questions import (
     with_absurd,
     without_duplicates,
 )
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
@@ -31,7 +31,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import entropy, most_frequent
-from hf_vqa_mc.sources.source import STATISTICS
+from hf_vqa_mc.sources.source import BY_HASH, STATISTICS
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.sources.vqa_files import V1
 from hf_vqa_mc.version import __version__
@@ -168,6 +168,10 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
             "questions_with_other_answers": len(of_type) - sum(top.values()),
         }
     image_ids = {one.image_id for one in questions}
+    by_split = Counter(
+        f"{images.clusters[one]}, {'by file' if one in images.given else BY_HASH}, {images.subset(one)}"
+        for one in image_ids
+    )
     return {
         "questions": len(questions),
         "images": len(image_ids),
@@ -175,5 +179,5 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
         "types": types,
         "origins": {origin: sum(one["origins"][origin] for one in types.values()) for origin in ORIGINS},
         "splits": {split: sum(one["splits"][split] for one in types.values()) for split in SPLITS.values()},
-        "images_by_split": images.count(image_ids),
+        "images_by_split": dict(sorted(by_split.items())),
     }

@@ -138,9 +138,7 @@ def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[s
 
 
 def _items(one: Records, field: str, left_out: Counter[str]) -> list[Any]:
-    value = one.rows[0].get(field)
-    if value is None:
-        return []
+    value = one.rows[0].get(field) or []
     items = [item for item in value if item is not None]
     left_out[f"nulls in {field}"] += len(value) - len(items)
     return items
@@ -150,10 +148,8 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)} | OBJECTS["unannotated"]) - {
-    "person"
-}
-"""Objects that color questions ask about: COCO's 91 except people."""
+_NAMES = {name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)}
+COLORED = (_NAMES | OBJECTS["unannotated"]) - {"person"}  # what color questions ask about: COCO's 91 except people
 _PLURALS = OBJECTS["plural only"] | {"eye glasses"}
 _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("positions", dict[str, str]).items()}
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
@@ -242,13 +238,8 @@ def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
 
 def _is_name(name: str) -> bool:
     words = name.split()
-    return (
-        bool(_NAME.fullmatch(name))
-        and not set(words) & ANSWERS["no things"]
-        and not colors_in(name)
-        and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
-        and not {"of", "on", "in", "with"} & set(words)
-    )
+    plain = _NAME.fullmatch(name) and not set(words) & (ANSWERS["no things"] | {"of", "on", "in", "with"})
+    return bool(plain and not colors_in(name) and load_wordnet().senses(words[-1], nouns_only=True))
 
 
 def _specified(one: GenomeObject) -> str:

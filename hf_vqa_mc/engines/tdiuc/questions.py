@@ -12,12 +12,11 @@ from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.settings import TdiucSettings
+from hf_vqa_mc.engines.settings import TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_asked_of, related
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE, SENTIMENT, UTILITY
-from hf_vqa_mc.sources.source import BY_HASH
 
 Origin = Literal["annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported"]
 """The columns of Kafle and Kanan 2017, Table 4; of equal questions about an image the first origin's is kept."""
@@ -41,8 +40,7 @@ class Question(NamedTuple):
     origin: Origin
 
 
-Outcome: TypeAlias = tuple[str, str] | str
-"""A question and its answer, or the reason why none is asked."""
+Outcome: TypeAlias = tuple[str, str] | str  # A question and its answer, or the reason why none is asked.
 
 
 class Made:
@@ -67,33 +65,25 @@ class Images:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._subsets: dict[int, str] = {}
-        self._clusters: dict[int, str] = {}
+        self.given: dict[int, str] = {}  # subsets as files give them
+        self.clusters: dict[int, str] = {}
 
     def add(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
         """Add an image of a cluster ("coco", "genome" or "uploaded"), of a subset as ``location`` gives it."""
-        if self._clusters.get(image_id) != "coco":
-            self._clusters[image_id] = cluster
-        if subset is not None and self._subsets.setdefault(image_id, subset) != subset:
+        if self.clusters.get(image_id) != "coco":
+            self.clusters[image_id] = cluster
+        if subset is not None and self.given.setdefault(image_id, subset) != subset:
             raise InputError(
-                f"{location}: image {image_id} is in {subset}, but in {self._subsets[image_id]} in another file; "
+                f"{location}: image {image_id} is in {subset}, but in {self.given[image_id]} in another file; "
                 "use files of the same release"
             )
 
     def subset(self, image_id: int) -> str:
         """Train2014 or val2014: as a file gives it, else train2014 with probability TRAIN_SHARE, by seed and id."""
-        if image_id in self._subsets:
-            return self._subsets[image_id]
+        if image_id in self.given:
+            return self.given[image_id]
         rng = SeededRng(self._seed, "tdiuc", "split", str(image_id))
         return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
-
-    def count(self, image_ids: set[int]) -> dict[str, int]:
-        """Numbers of images by cluster, source of the subset, and subset: {"coco, by file, train2014": 3}."""
-        counts = Counter(
-            f"{self._clusters[one]}, {'by file' if one in self._subsets else BY_HASH}, {self.subset(one)}"
-            for one in image_ids
-        )
-        return dict(sorted(counts.items()))
 
 
 def subset_in(name: str) -> str | None:
@@ -139,9 +129,8 @@ def settled(questions: list[Question], images: Images, seed: int, left_out: Coun
     while True:
         counts = Counter(one.answer for one in questions)
         often = [one for one in questions if counts[one.answer] >= MIN_ANSWERS]
-        for one in questions:
-            if counts[one.answer] < MIN_ANSWERS:
-                left_out[f"{one.question_type}: its answer occurs fewer than {MIN_ANSWERS} times"] += 1
+        rare = (one.question_type for one in questions if counts[one.answer] < MIN_ANSWERS)
+        left_out.update(f"{kind}: its answer occurs fewer than {MIN_ANSWERS} times" for kind in rare)
         balanced = _balanced(often, images, seed, left_out)
         if len(balanced) == len(questions):
             return balanced

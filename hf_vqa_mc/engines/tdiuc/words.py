@@ -28,9 +28,8 @@ def tidy_answer(answer: str) -> str:
 
 def tidy_question(question: str) -> str:
     """Single spaces, a capital first letter and one question mark; the words are unchanged."""
-    words = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING)
-    first, _, rest = words.partition(" ")
-    return f"{first.capitalize()} {rest}?" if rest else f"{first.capitalize()}?"
+    first, space, rest = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING).partition(" ")
+    return f"{first.capitalize()}{space}{rest}?"
 
 
 def in_words(number: int) -> str:
@@ -102,7 +101,7 @@ PROVABLE = OBJECTS["provable"] | _SINGULAR_WORDINGS
 """Words for annotated objects only: if nothing that they may mean is annotated, the image shows none."""
 
 _SINGULAR = {_plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
-_LONGEST = 2  # words in the longest phrase of MAY_MEAN
+_PHRASE = re.compile("|".join([*(rf"{phrase}\b" for phrase in _SINGULAR if phrase.count(" ") == 1), "[a-z]+"]))
 
 
 @cache
@@ -116,6 +115,11 @@ def related(name: str) -> frozenset[str]:
     return frozenset(other for other in COCO_OBJECTS if words & set(other.split()))
 
 
+def _phrases(text: str) -> list[str]:
+    """The words of a text, those of an object's name of two words together."""
+    return _PHRASE.findall(" ".join(re.findall("[a-z]+", text.lower())))
+
+
 def objects_named(text: str) -> frozenset[str]:
     """The objects that a text may mean, by COCO's names; a "hot dog" is not a dog."""
     named = (MAY_MEAN[_SINGULAR[phrase]] for phrase in _phrases(text) if phrase in _SINGULAR)
@@ -123,10 +127,7 @@ def objects_named(text: str) -> frozenset[str]:
 
 
 def objects_asked_of(question: str) -> frozenset[str] | None:
-    """The objects that a question may mean; None unless annotation can prove them absent.
-
-    Also None if a word may name something that is not annotated.
-    """
+    """The objects that a question may mean; None if a word may name something that annotation cannot prove absent."""
     found: set[str] = set()
     for phrase in _phrases(question):
         singular = _SINGULAR.get(phrase)
@@ -144,16 +145,3 @@ def names_many(phrase: str) -> bool:
     (True, False)
     """
     return any(word == "people" or _SINGULAR.get(word, word) != word for word in _phrases(phrase))
-
-
-def _phrases(text: str) -> list[str]:
-    words = re.findall("[a-z]+", text.lower())
-    phrases, at = [], 0
-    while at < len(words):
-        for length in range(min(_LONGEST, len(words) - at), 0, -1):
-            phrase = " ".join(words[at : at + length])
-            if length == 1 or phrase in _SINGULAR:
-                phrases.append(phrase)
-                at += length
-                break
-    return phrases

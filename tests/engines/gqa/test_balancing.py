@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.gqa.selection import (
     select_balanced,
     smoothed,
 )
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.errors import InputError
 
 COUNTS = st.lists(st.integers(1, 400), min_size=1, max_size=12).map(lambda counts: sorted(counts, reverse=True))

@@ -20,7 +20,7 @@ from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
 from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.selection import select_balanced
-from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.gqa import gqa_score
 from tests.engines.gqa.entailment_worlds import ONTOLOGY, SceneGraph, SceneObject

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc import coco, genome, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.questions import Images
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made

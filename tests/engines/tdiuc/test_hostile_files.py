@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hf_vqa_mc.engines.settings import TdiucInputs
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs
 from hf_vqa_mc.errors import InputError
 from tests.engines.tdiuc import made_annotations as made
 

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.questions import Images
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made

@@ -13,7 +13,7 @@ from hf_vqa_mc.engines.gqa.program import Program, Question
 from hf_vqa_mc.engines.gqa.question_types import attributes, comparisons, objects, relations
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.gqa_types import CHOOSE, COMPARE, LOGICAL, QUERY, VERIFY
 

@@ -16,9 +16,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     POSITIONS,
     WORDS,
     NounPhrase,
-    called,
     detailed_types,
-    one,
     spelled,
     wordings,
 )
@@ -47,9 +45,7 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
 
 def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     """Whether a type is asked about: not the age of a baby."""
-    if kind == "age":
-        return image.kind(object_id) not in WORDS["young"]
-    return kind not in ("gender", "race", "fatness")
+    return kind not in ("gender", "race", "fatness") and (kind != "age" or image.kind(object_id) not in WORDS["young"])
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -121,12 +117,12 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
     if kind == MATERIAL:
         return "materialVerify", MATERIAL
     attribute = image.ontology.attributes[value]
-    adjective = not attribute.verb and not attribute.after_only
-    alone = reference.depth == 0 and one(image.ontology, image.name(reference.object_id)) == reference.head
-    if alone and adjective and rng.happens(0.2):
-        return "verifyAttrThis", "this"
-    if adjective and rng.happens(0.2):
-        return "verifyAttrK", "look"
+    if not attribute.verb and not attribute.after_only:
+        alone = reference.depth == 0 and image.one(image.name(reference.object_id)) == reference.head
+        if alone and rng.happens(0.2):
+            return "verifyAttrThis", "this"
+        if rng.happens(0.2):
+            return "verifyAttrK", "look"
     return "verifyAttr", "color" if kind == "color" else "any"
 
 
@@ -140,7 +136,7 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if chosen is None:
             continue
         reference = _refer(image, key, rng, *(kind for kind, _ in chosen))
-        answers = [image.executor.has_value(key, *pair) for pair in chosen]
+        answers = [image.has_value(key, *pair) for pair in chosen]
         if reference is None or None in answers:
             continue
         last = len(reference.program) - 1
@@ -194,9 +190,8 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if decoy is None or reference is None:
             continue
         options = rng.shuffled((value, decoy))
-        form = kind if kind in CHOOSE else "any"
-        if kind in DOING and not all(image.ontology.attributes[option].verb for option in options):
-            form = "any"
+        is_doing = kind in DOING and all(image.ontology.attributes[option].verb for option in options)
+        form = kind if kind in CHOOSE and (kind not in DOING or is_doing) else "any"
         patterns = CHOOSE[form]
         if kind == "color" and len(reference.words) > 1:
             patterns = patterns[:-1]  # is the color of the cup on the table in the kitchen red or blue
@@ -225,7 +220,7 @@ LOCATIONS = {"indoors": "an indoor", "outdoors": "an outdoor"}
 def _scene_forms(image: ImageContext, kind: str, value: str) -> tuple[str, str]:
     """A value after "it is", and with an article."""
     if kind == PLACE:
-        phrase = called(image.ontology, value) if value in image.ontology.nouns else NounPhrase(spelled(value))
+        phrase = image.called(value) if value in image.ontology.nouns else NounPhrase(spelled(value))
         return phrase.some, phrase.some
     return image.predicate(kind, value) if kind == WEATHER else value, LOCATIONS.get(value, value)
 

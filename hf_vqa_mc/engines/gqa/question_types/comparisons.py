@@ -8,7 +8,7 @@ from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, several, spelled, wordings
+from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, spelled, wordings
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
@@ -105,7 +105,7 @@ def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if both is None:
             continue
         program = joined(both[0].program, both[1].program, "common")
-        kind = image.executor.run(program).answer
+        kind = image.run(program).answer
         if kind not in COMMON or not all(image.can_have(image.name(key), kind) for key in (one, other)):
             continue
         end = (f"have the same {kind}, {spelled(image.thing(one).values[kind][0])}", "")
@@ -164,11 +164,11 @@ def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draf
             continue
         if kind in COMPARED and not image.can_have(name, kind):
             continue
-        found = image.executor.find(selected(name))
-        phrase = several(image.ontology, name)
+        found = image.find(selected(name))
+        phrase = image.several(name)
         if found is None or len(found.certain) < 2 or not phrase.plural:
             continue
-        answer = image.executor.run(then(selected(name), "same", kind)).answer
+        answer = image.run(then(selected(name), "same", kind)).answer
         if answer is None:
             continue
         two = len(found.certain) == 2 and not any(image.phrase(key).plural for key in found.certain)
@@ -188,10 +188,10 @@ def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, 
         apart = (pair for pair in combinations(keys, 2) if not image.ontology.mixed_up(*map(image.name, pair)))
         pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
         if pair is None:
-            return [(f"{everything} are {several(image.ontology, image.name(keys[0])).text}", "")]
+            return [(f"{everything} are {image.several(image.name(keys[0])).text}", "")]
         if two:
             return [("one is", ""), *image.a(pair[0]), ("and the other is", ""), *image.a(pair[1])]
-        one, other = (several(image.ontology, image.name(key)).text for key in pair)
+        one, other = (image.several(image.name(key)).text for key in pair)
         return [(f"some are {one} and some are {other}", "")]
     values = list(dict.fromkeys(image.predicate(kind, image.thing(key).values[kind][0]) for key in keys))
     if len(values) == 1:

@@ -8,24 +8,13 @@ from typing import NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
+from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.references import Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.gqa.wording import (
-    PARTITIVES,
-    PEOPLE,
-    POSITIONS,
-    WORDS,
-    NounPhrase,
-    Pattern,
-    Phrase,
-    as_category,
-    called,
-    predicate,
-)
+from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, WORDS, NounPhrase, Pattern, Phrase
+from hf_vqa_mc.engines.settings import GqaSettings
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 
@@ -60,7 +49,7 @@ class ImageContext(References):
         left_out: Counter[str],
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
-        super().__init__(Executor(graph, ontology), settings.depth)
+        super().__init__(graph, ontology, settings.depth)
         self.decoys, self.seed, self.left_out = decoys, settings.seed, left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
         """the objects that certainly are of a name or category"""
@@ -84,7 +73,7 @@ class ImageContext(References):
 
     def phrase(self, object_id: str) -> NounPhrase:
         """The noun phrase for an object."""
-        return called(self.ontology, self.name(object_id))
+        return self.called(self.name(object_id))
 
     def the(self, object_id: str) -> list[Part]:
         """An object by its name with the definite article, as in full answers."""
@@ -120,13 +109,9 @@ class ImageContext(References):
             and (category == PEOPLE or PEOPLE not in noun.parents)
         ]
 
-    def predicate(self, kind: str, value: str) -> str:
-        """A value after "is"."""
-        return predicate(self.ontology, kind, value)
-
     def exists(self, name: str) -> str | None:
         """Whether there is such an object: yes, no, or None if the graph does not settle it."""
-        return self.executor.run(then(selected(name), "exist")).answer
+        return self.run(then(selected(name), "exist")).answer
 
     def value_kinds(self, object_id: str) -> list[tuple[str, str]]:
         """An object's (type, value) for the types of which it has one value; no positions."""
@@ -149,7 +134,7 @@ class ImageContext(References):
 
     def question(self, row: str, draft: Draft, rng: SeededRng) -> Question | None:
         """The question, if the graph settles it and its text is acceptable; otherwise the reason is counted."""
-        result = self.executor.run(draft.program)
+        result = self.run(draft.program)
         if result.answer != draft.answer:
             self.left_out["not settled by the graph" if result.answer is None else f"mismatch: {row}"] += 1
             return None
@@ -167,14 +152,6 @@ class ImageContext(References):
 def discloses(text: str, answer: str) -> bool:
     """Whether a question contains its answer, also as the beginning of a word (horse in horses)."""
     return f" {answer.lower()}" in " ".join(["", *re.findall(r"[a-z0-9'-]+", text.lower())])
-
-
-def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
-    """A category after "what kind of", with its verb: devices are, clothing is."""
-    phrase = as_category(ontology, category, plural)
-    if phrase is None or phrase.mass or category in PARTITIVES:
-        return category, "is"
-    return phrase.text, phrase.be
 
 
 def selected(name: str) -> Program:
