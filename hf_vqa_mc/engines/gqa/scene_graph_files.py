@@ -58,7 +58,7 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one."""
     for image_id, value in chain.from_iterable(object_items(file)):
         location = f"{file.location}, image {image_id!r}"
-        graph = Records([value], lambda _, location=location: location)
+        graph = Records([value], [location].__getitem__)
         objects = graph.inner("objects").rows[0]
         names = [f"{location}, object {key!r}" for key in objects]
         things = Records(list(objects.values()), names.__getitem__)
@@ -138,7 +138,7 @@ def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
         ]
         for image_id, row in zip(Records(rows, records.location).ids("image_id"), rows, strict=True):
             location = f"{file.location}, image {image_id!r}"
-            yield image_id, Records([row], lambda _, location=location: location)
+            yield image_id, Records([row], [location].__getitem__)
 
 
 def _records_of(file: PublishedFile) -> Callable[[str], Records]:

@@ -106,8 +106,8 @@ class CocoAnnotations:
             self._sizes[image_id] = (width, height, frozenset(names.values()).union(known[2] if known else ()))
             self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         rows = np.concatenate(numbers)
-        for what, column, known in (("image", 1, listed.keys()), ("category", 2, names.keys())):
-            if unlisted := set(rows[:, column].tolist()) - known:
+        for what, column, ids in (("image", 1, listed.keys()), ("category", 2, names.keys())):
+            if unlisted := set(rows[:, column].tolist()) - ids:
                 raise InputError(
                     f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
                 )

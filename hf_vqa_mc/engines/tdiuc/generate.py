@@ -152,7 +152,7 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
     by_type: dict[str, list[Question]] = {name: [] for name in QUESTION_TYPES}
     for one in questions:
         by_type[one.question_type].append(one)
-    types = {}
+    types: dict[str, dict[str, Any]] = {}
     for name, of_type in by_type.items():
         splits = Counter(SPLITS[images.subset(one.image_id)] for one in of_type)
         answers = Counter(one.answer for one in of_type)
