@@ -123,7 +123,7 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     ]
     found: list[str] = []
     for one in _named_in(spoken):
-        if spoken[one.start] in _PRONOUNS:  # pronouns
+        if spoken[one.start] in _PRONOUNS:
             continue
         start = one.start
         while start and qualities[start - 1]:

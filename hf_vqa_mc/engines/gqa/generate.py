@@ -18,8 +18,7 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
 from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError

@@ -30,13 +30,15 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     HORIZONTAL,
     SIGNS,
     VERTICAL,
+    RawGraph,
+    RawObject,
     SceneGraph,
     SceneObject,
+    overlap,
     position,
     scene_of,
     within,
 )
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject, overlap
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.text.wordnet import load_wordnet
 

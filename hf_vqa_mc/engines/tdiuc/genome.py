@@ -9,7 +9,7 @@ from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import plural_of
-from hf_vqa_mc.engines.gqa.scene_graph_files import overlap
+from hf_vqa_mc.engines.gqa.scene_graph import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import Images, Made, Outcome
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
