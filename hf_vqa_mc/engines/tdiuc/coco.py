@@ -16,7 +16,7 @@ import numpy as np
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
-from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, Outcome, subset_in
+from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Collected, Outcome, subset_in
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -63,9 +63,9 @@ class CocoImage(NamedTuple):
 class CocoAnnotations:
     """The annotations of all files in columns: each of 860,000 objects takes about fifty bytes."""
 
-    def __init__(self, images: Images) -> None:
+    def __init__(self, made: Collected) -> None:
         self.left_out = Counter[str]()
-        self._images = images
+        self._made = made
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
         self._stems: dict[int, str] = {}
         self._numbers = [np.empty((0, 4), np.int64)]  # annotation id, image id, category, crowd
@@ -104,7 +104,7 @@ class CocoAnnotations:
             self._stems[image_id] = stem
             self.left_out["images listed in another file too"] += known is not None
             self._sizes[image_id] = (width, height, frozenset(names.values()).union(known[2] if known else ()))
-            self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
+            self._made.add_image(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
         rows = np.concatenate(numbers)
         for what, column, ids in (("image", 1, listed.keys()), ("category", 2, names.keys())):
             if unlisted := set(rows[:, column].tolist()) - ids:
@@ -168,7 +168,7 @@ _INDOOR_SIGNS = SCENES["indoor signs"] | {
 }
 
 
-def ask_coco(image: CocoImage, mentioned: frozenset[str], seed: int, made: Made) -> None:
+def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
     ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]] = {
         PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)),
@@ -179,7 +179,7 @@ def ask_coco(image: CocoImage, mentioned: frozenset[str], seed: int, made: Made)
         POSITION: ask_positions,
     }
     for question_type, asked in ask.items():
-        rng = SeededRng(seed, "tdiuc", question_type, str(image.image_id))
+        rng = SeededRng(made.seed, "tdiuc", question_type, str(image.image_id))
         made.add(image.image_id, question_type, "coco_generated", asked(image, rng))
 
 

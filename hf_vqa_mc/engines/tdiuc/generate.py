@@ -16,8 +16,7 @@ from hf_vqa_mc.engines.tdiuc.questions import (
     NO,
     ORIGINS,
     SPLITS,
-    Images,
-    Made,
+    Collected,
     Question,
     settled,
     with_absurd,
@@ -54,23 +53,23 @@ def generate(
     check_generated_folder(output, ENGINE, overwrite)
     folders = filter(None, [inputs.visual_genome, inputs.vqa])
     check_outside(output, "output", [*inputs.coco, *inputs.annotated, *folders])
-    images, made = Images(settings.seed), Made()
+    made = Collected(settings.seed)
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
-    coco = CocoAnnotations(images)
+    coco = CocoAnnotations(made)
     files = coco_files(inputs.coco)
     for number, file in enumerate(files, 1):
         coco.read(file)
         progress("reading COCO", number, len(files))
     if inputs.visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
-        _ask_of_genome(Folder(inputs.visual_genome), images, settings.seed, mentioned, made)
+        _ask_of_genome(Folder(inputs.visual_genome), mentioned, made)
         progress("reading Visual Genome", 1, 1)
     if inputs.vqa is not None:
         progress("importing VQA", 0, 1)
-        import_vqa(Folder(inputs.vqa), images, made)
+        import_vqa(Folder(inputs.vqa), made)
         progress("importing VQA", 1, 1)
     for path in inputs.annotated:
-        import_annotated(path, images, made)
+        import_annotated(path, made)
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
@@ -78,16 +77,16 @@ def generate(
     shared: dict[frozenset[str], frozenset[str]] = {}
     for number, image in enumerate(coco, 1):
         others = frozenset(mentioned.get(image.image_id, ()))
-        ask_coco(image, others, settings.seed, made)
+        ask_coco(image, others, made)
         lacking = frozenset(absent_objects(image, others))
         absent[image.image_id] = shared.setdefault(lacking, lacking)
         if number % 1000 == 0 or number == len(coco):
             progress("asking of COCO's images", number, len(coco))
     made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
-    questions = without_duplicates(made.questions, made.left_out)
+    questions = without_duplicates(made)
     made.questions.clear()
-    questions = settled(questions, images, settings.seed, made.left_out)
-    questions = with_absurd(questions, absent, settings, made.left_out, progress)
+    questions = settled(questions, made)
+    questions = with_absurd(questions, absent, settings.absurd, made, progress)
     if not questions:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
@@ -95,34 +94,34 @@ def generate(
     statistics = {
         "settings": asdict(settings),
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",
-        **_statistics(questions, images),
+        **_statistics(questions, made),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
     with generated_folder(output, ENGINE, overwrite) as folder:
-        _write_questions(folder, questions, images, progress)
+        _write_questions(folder, questions, made, progress)
         write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
     return statistics
 
 
-def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[int, set[str]], made: Made) -> None:
+def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: Collected) -> None:
     if not any(folder.has(name) for name in (*LISTS, QUESTIONS)):
         folder.find(next(iter(LISTS)))  # raises, and names the files expected
     left_out: Counter[str] = Counter()
-    ids = read_image_ids(folder, images, left_out)
-    for image in read_genome(folder, ids, images, left_out):
-        ask_genome(image, seed, made)
+    ids = read_image_ids(folder, made, left_out)
+    for image in read_genome(folder, ids, made, left_out):
+        ask_genome(image, made)
         names = {name for one in image.objects.values() for name in (one.name, *one.other_names)}
         mentioned.setdefault(image.image_id, set()).update(*map(objects_named, names))
     if folder.has(QUESTIONS):
-        import_genome(folder, ids, images, made)
+        import_genome(folder, ids, made)
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
-def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
+def _write_questions(folder: Path, questions: list[Question], made: Collected, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
     written: dict[str, list[tuple[int, Question]]] = {subset: [] for subset in SPLITS}
     for number, one in enumerate(questions, 1):
-        written[images.subset(one.image_id)].append((number, one))
+        written[made.subset(one.image_id)].append((number, one))
     for done, (subset, mine) in enumerate(written.items()):
         progress("writing", done, len(SPLITS))
         asked: Iterator[dict[str, Any]] = (
@@ -147,14 +146,14 @@ def _write_questions(folder: Path, questions: list[Question], images: Images, pr
     progress("writing", len(SPLITS), len(SPLITS))
 
 
-def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
+def _statistics(questions: list[Question], made: Collected) -> dict[str, Any]:
     """Questions per type, origin and split; answers of each type with their entropy in bits."""
     by_type: dict[str, list[Question]] = {name: [] for name in QUESTION_TYPES}
     for one in questions:
         by_type[one.question_type].append(one)
     types: dict[str, dict[str, Any]] = {}
     for name, of_type in by_type.items():
-        splits = Counter(SPLITS[images.subset(one.image_id)] for one in of_type)
+        splits = Counter(SPLITS[made.subset(one.image_id)] for one in of_type)
         answers = Counter(one.answer for one in of_type)
         top = dict(most_frequent(answers, TOP_ANSWERS))
         types[name] = {
@@ -169,8 +168,7 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
         }
     image_ids = {one.image_id for one in questions}
     by_split = Counter(
-        f"{images.clusters[one]}, {'by file' if one in images.given else BY_HASH}, {images.subset(one)}"
-        for one in image_ids
+        f"{made.clusters[one]}, {'by file' if one in made.given else BY_HASH}, {made.subset(one)}" for one in image_ids
     )
     return {
         "questions": len(questions),

@@ -11,7 +11,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import plural_of
 from hf_vqa_mc.engines.gqa.scene_graph import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
-from hf_vqa_mc.engines.tdiuc.questions import Images, Made, Outcome
+from hf_vqa_mc.engines.tdiuc.questions import Collected, Outcome
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
@@ -46,7 +46,7 @@ class GenomeImage:
     aliases: dict[int, int] = field(default_factory=dict)  # ids of objects that were merged into another
 
 
-def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:
+def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> dict[int, int]:
     """Map Visual Genome's image ids to output ids, COCO's for COCO's images; empty without image_data.json."""
     ids: dict[int, int] = {}
     if not folder.has(IMAGES):
@@ -57,13 +57,13 @@ def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> di
     for records in read_records(file):
         for image_id, coco_id in zip(records.whole_numbers("image_id"), records.column("coco_id"), strict=True):
             ids[image_id] = GENOME_OFFSET + image_id if coco_id is None else coco_id
-            images.add(ids[image_id], "genome" if coco_id is None else "coco", None, file.location)
+            made.add_image(ids[image_id], "genome" if coco_id is None else "coco", None, file.location)
             left_out["images that are the same photograph of COCO as another, asked about as one"] += coco_id in seen
             seen |= {coco_id} - {None}
     return ids
 
 
-def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: Counter[str]) -> Iterator[GenomeImage]:
+def read_genome(folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]) -> Iterator[GenomeImage]:
     """Read the images of those of the three files that exist.
 
     The files are read in parallel and an image is yielded when all of them have given it, so files in the same order,
@@ -80,7 +80,7 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
                 continue
             columns = zip(records.whole_numbers("image_id"), records.lists(LISTS[name]), strict=True)
             for at, (image_id, rows) in enumerate(columns):
-                written = written_id(image_id, ids, images, records.location(at))
+                written = written_id(image_id, ids, made, records.location(at))
                 image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
                 seen.add(name)
                 inner = partial("{} (image {}), {}[{}]".format, records.location(at), image_id, LISTS[name])
@@ -92,10 +92,10 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
         yield image
 
 
-def written_id(image_id: int, ids: dict[int, int], images: Images, location: str) -> int:
+def written_id(image_id: int, ids: dict[int, int], made: Collected, location: str) -> int:
     """The output id of an image of Visual Genome; InputError if image_data.json exists but does not list it."""
     if not ids:
-        images.add(GENOME_OFFSET + image_id, "genome", None, location)
+        made.add_image(GENOME_OFFSET + image_id, "genome", None, location)
         return GENOME_OFFSET + image_id
     if image_id not in ids:
         raise InputError(f"{location}: image {image_id} is not in {IMAGES}; use files of the same release")
@@ -155,10 +155,10 @@ _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("p
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image: GenomeImage, seed: int, made: Made) -> None:
+def ask_genome(image: GenomeImage, made: Collected) -> None:
     """The questions about one image of Visual Genome."""
     objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
-    rng = SeededRng(seed, "tdiuc", COLOR, str(image.image_id))
+    rng = SeededRng(made.seed, "tdiuc", COLOR, str(image.image_id))
     made.add(image.image_id, COLOR, "genome_generated", _ask_colors(objects, rng))
     made.add(image.image_id, POSITION, "genome_generated", _ask_positions(image, objects))
 

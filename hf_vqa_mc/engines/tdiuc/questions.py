@@ -12,7 +12,6 @@ from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.settings import TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_asked_of, related
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
@@ -43,12 +42,15 @@ class Question(NamedTuple):
 Outcome: TypeAlias = tuple[str, str] | str  # A question and its answer, or the reason why none is asked.
 
 
-class Made:
-    """Questions, and the number of those left out by reason."""
+class Collected:
+    """Questions, numbers of those left out, and images by output id: COCO's, or GENOME_OFFSET + Visual Genome's."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.questions: list[Question] = []
         self.left_out: Counter[str] = Counter()
+        self.given: dict[int, str] = {}  # subsets as files give them
+        self.clusters: dict[int, str] = {}
 
     def add(self, image_id: int, question_type: str, origin: Origin, outcomes: Iterable[Outcome]) -> None:
         """Add questions of one type about an image, equal texts stored once, or count why there is none."""
@@ -59,16 +61,7 @@ class Made:
                 question, answer = map(intern, outcome)
                 self.questions.append(Question(image_id, question, answer, question_type, origin))
 
-
-class Images:
-    """The known images by their output id: COCO's, or GENOME_OFFSET + Visual Genome's."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self.given: dict[int, str] = {}  # subsets as files give them
-        self.clusters: dict[int, str] = {}
-
-    def add(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
+    def add_image(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
         """Add an image of a cluster ("coco", "genome" or "uploaded"), of a subset as ``location`` gives it."""
         if self.clusters.get(image_id) != "coco":
             self.clusters[image_id] = cluster
@@ -82,7 +75,7 @@ class Images:
         """Train2014 or val2014: as a file gives it, else train2014 with probability TRAIN_SHARE, by seed and id."""
         if image_id in self.given:
             return self.given[image_id]
-        rng = SeededRng(self._seed, "tdiuc", "split", str(image_id))
+        rng = SeededRng(self.seed, "tdiuc", "split", str(image_id))
         return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
 
 
@@ -92,7 +85,7 @@ def subset_in(name: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) -> list[Question]:
+def without_duplicates(made: Collected) -> list[Question]:
     """Keep one of the equal questions about an image, from the first of ORIGINS; stable sort by image, then origin.
 
     A question that one origin asks twice of an image with different answers is ambiguous and left out.
@@ -102,72 +95,69 @@ def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) ->
     seen: dict[str, int] = {}
     ambiguous: set[int] = set()
     image_id = -1
-    for one in sorted(questions, key=lambda one: (one.image_id, order[one.origin])):
+    for one in sorted(made.questions, key=lambda one: (one.image_id, order[one.origin])):
         if one.image_id != image_id:
             image_id, seen = one.image_id, {}
         at = seen.setdefault(one.question.lower(), len(kept))
         if at == len(kept):
             kept.append(one)
         elif kept[at].answer == one.answer:
-            left_out[f"{one.question_type}: duplicate question on the image"] += 1
+            made.left_out[f"{one.question_type}: duplicate question on the image"] += 1
         else:
-            left_out[f"{one.question_type}: duplicate question with another answer"] += 1
+            made.left_out[f"{one.question_type}: duplicate question with another answer"] += 1
             if kept[at].origin == one.origin:
                 ambiguous.add(at)
     for at in ambiguous:
-        left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
+        made.left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
     return [one for at, one in enumerate(kept) if at not in ambiguous]
 
 
-def settled(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
+def settled(questions: list[Question], made: Collected) -> list[Question]:
     """Drop questions until every answer occurs often enough and object presence is exactly half yes in each split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
     is also reduced to the second's frequency: appendix "Answer Distribution".
     """
-    questions = _without_mode(questions, seed, left_out)
+    questions = _without_mode(questions, made)
     while True:
         counts = Counter(one.answer for one in questions)
         often = [one for one in questions if counts[one.answer] >= MIN_ANSWERS]
         rare = (one.question_type for one in questions if counts[one.answer] < MIN_ANSWERS)
-        left_out.update(f"{kind}: its answer occurs fewer than {MIN_ANSWERS} times" for kind in rare)
-        balanced = _balanced(often, images, seed, left_out)
+        made.left_out.update(f"{kind}: its answer occurs fewer than {MIN_ANSWERS} times" for kind in rare)
+        balanced = _balanced(often, made)
         if len(balanced) == len(questions):
             return balanced
         questions = balanced
 
 
-def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) -> list[Question]:
+def _without_mode(questions: list[Question], made: Collected) -> list[Question]:
     """Drop random generated counting questions until the most frequent answer is no more frequent than the second."""
     counts = Counter(one.answer for one in questions if one.question_type == COUNTING).most_common(2)
     if len(counts) < 2:
         return questions
     (mode, most), (_, second) = counts
-    made = [
-        at
-        for at, one in enumerate(questions)
-        if one.question_type == COUNTING and one.answer == mode and one.origin == "coco_generated"
-    ]
-    dropped = set(SeededRng(seed, "tdiuc", "mode", COUNTING).shuffled(made)[: most - second])
-    left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
+    kind = (COUNTING, mode, "coco_generated")
+    rows = [at for at, one in enumerate(questions) if (one.question_type, one.answer, one.origin) == kind]
+    dropped = set(SeededRng(made.seed, "tdiuc", "mode", COUNTING).shuffled(rows)[: most - second])
+    made.left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
     return [one for at, one in enumerate(questions) if at not in dropped]
 
 
-def _balanced(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
+def _balanced(questions: list[Question], made: Collected) -> list[Question]:
     """Drop presence questions until both answers are equally frequent in each split."""
     rows: dict[tuple[str, str], list[int]] = {}
     for at, one in enumerate(questions):
         if one.question_type == PRESENCE:
-            rows.setdefault((images.subset(one.image_id), one.answer), []).append(at)
+            rows.setdefault((made.subset(one.image_id), one.answer), []).append(at)
     dropped: set[int] = set()
     for subset in sorted({subset for subset, _ in rows}):
         smaller, larger = sorted((rows.get((subset, answer), []) for answer in (NO, YES)), key=len)
         if excess := len(larger) - len(smaller):
             answer = questions[larger[0]].answer
-            order = SeededRng(seed, "tdiuc", "balance", subset).shuffled(larger)
+            order = SeededRng(made.seed, "tdiuc", "balance", subset).shuffled(larger)
             order.sort(key=lambda at: questions[at].origin == "coco_generated")
             dropped.update(order[:excess])
-            left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
+            made.left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
     return [one for at, one in enumerate(questions) if at not in dropped]
 
 
@@ -175,13 +165,9 @@ _TRIES = 32  # draws from all questions before those that fit an image are liste
 
 
 def with_absurd(
-    questions: list[Question],
-    absent: Mapping[int, frozenset[str]],
-    settings: TdiucSettings,
-    left_out: Counter[str],
-    progress: Progress,
+    questions: list[Question], absent: Mapping[int, frozenset[str]], number: int, made: Collected, progress: Progress
 ) -> list[Question]:
-    """Add random questions of other images to each image that provably lacks the objects that they name."""
+    """Add a number of random questions of others to each image that provably lacks the objects that they name."""
     groups: dict[frozenset[str], list[str]] = {}  # by the objects that must be absent
     texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
     for text in sorted(texts - {one.question for one in questions if one.answer in (YES, NO)}):
@@ -193,15 +179,15 @@ def with_absurd(
     for one in questions:
         asked[one.image_id].add(one.question.lower())
     absurd = []
-    for number, (image_id, lacking) in enumerate(absent.items() if settings.absurd else (), 1):
-        rng = SeededRng(settings.seed, "tdiuc", ABSURD, str(image_id))
-        chosen = _sample(pool, lacking, asked[image_id], settings.absurd, rng)
+    for done, (image_id, lacking) in enumerate(absent.items() if number else (), 1):
+        rng = SeededRng(made.seed, "tdiuc", ABSURD, str(image_id))
+        chosen = _sample(pool, lacking, asked[image_id], number, rng)
         absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
-        left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)
-        if number % 1000 == 0 or number == len(absent):
-            progress("absurd questions", number, len(absent))
+        made.left_out[f"{ABSURD}: no other question is provably absurd"] += number - len(chosen)
+        if done % 1000 == 0 or done == len(absent):
+            progress("absurd questions", done, len(absent))
     if len(absurd) < MIN_ANSWERS:
-        left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
+        made.left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
         absurd = []
     return sorted(questions + absurd, key=lambda one: one.image_id)
 
