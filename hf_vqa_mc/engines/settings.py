@@ -68,8 +68,7 @@ class TdiucInputs:
     """Files with annotations, at least one."""
 
     coco: tuple[Path, ...] = option(
-        "COCO instances file (.json, .gz, .xz or .zip), complete for its images; may be repeated.",
-        default=(),
+        "COCO instances file (.json, .gz, .xz or .zip), complete for its images; may be repeated.", default=()
     )
     visual_genome: Path | None = option(
         "Folder with Visual Genome's objects, attributes, relationships, image_data, question_answers.json.",

@@ -65,8 +65,7 @@ def nearest_answers(
 ) -> NDArray[np.int32]:
     """The questions with the first distinct answers of the other bags, most similar first, int32 (queries, most).
 
-    Ties are in the order of the questions; NOBODY where no other bag shares a word with the query. ``queries``: bags,
-    ascending.
+    Ties are in the order of the questions; NOBODY where no other bag shares a word with the query (bags, ascending).
     """
     squares = bags.squares
     width = np.int16 if squares.max(initial=0) < np.iinfo(np.int16).max else np.int64

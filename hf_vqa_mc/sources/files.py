@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from hf_vqa_mc.errors import InputError
@@ -60,16 +60,6 @@ class PublishedFile:
         """The lines of a text file without line ends; raises InputError as ``open`` or if it is not UTF-8."""
         with self.open() as stream:
             return [line.removesuffix("\n").removesuffix("\r") for line in text_lines(stream, self.location)]
-
-
-class Files(Protocol):
-    """The files of a source."""
-
-    def has(self, name: str) -> bool:
-        """Whether there is a file with this name."""
-
-    def find(self, name: str) -> PublishedFile:
-        """Find a file by name (``train/questions.txt``); the InputError for a missing one says where to get it."""
 
 
 class Folder:
@@ -189,6 +179,10 @@ class Downloads:
         if len(found) != 1:
             raise InputError(f"{path} ({remote.name}): expected one {name} in it, found {len(found)}")
         return PublishedFile(name, path, found[0])
+
+
+Files: TypeAlias = Folder | Downloads
+"""The files of a source."""
 
 
 def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:

@@ -33,10 +33,7 @@ _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 def clean_relations(
     raw: RawGraph, things: Mapping[str, RawObject], same: Mapping[str, str], ontology: Ontology, problems: Counter[str]
 ) -> dict[str, set[tuple[str, str]]]:
-    """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones.
-
-    ``things``: the normalised objects; ``same``: duplicate objects to the kept ones.
-    """
+    """(Relation, object) by subject, of the file and implied, without inconsistent ones; ``same``: duplicates."""
     edges: set[Edge] = set()
     problems["relation: of an object that is not there"] += raw.lost
     for key, thing in raw.objects.items():

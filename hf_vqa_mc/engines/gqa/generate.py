@@ -114,11 +114,7 @@ def _read_graphs(
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:
-    """The random split of an image, by the seed and its id alone, in these proportions (Sect. 3.5).
-
-    >>> split_of("2386621", 0)
-    'val'
-    """
+    """The random split of an image, by the seed and its id alone, in these proportions (Sect. 3.5)."""
     left = SeededRng(seed, image_id, "split").bits() * 2.0**-64
     for name, share in splits.items():
         left -= share

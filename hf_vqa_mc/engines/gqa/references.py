@@ -92,10 +92,7 @@ class References(Executor, Wording):
         return ((noun.name, self.called(noun.name)), *wider[:2])
 
     def categories(self, name: str) -> tuple[str, ...]:
-        """The categories of a name by which an object can be referred to.
-
-        None for clothes, as people wear more than is annotated, nor if an object has an unknown name.
-        """
+        """Categories by which an object can be referred to; not of clothes, as people wear more than is annotated."""
         parents = () if self.graph.nameless else self.ontology.nouns[name].parents
         return tuple(category for category in parents if category not in WORDS["worn categories"])
 

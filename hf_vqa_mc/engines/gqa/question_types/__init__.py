@@ -66,13 +66,9 @@ def questions_about(
     settings: GqaSettings = DEFAULTS,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Question]:
-    """Questions about an image, each with the answer that its program gives.
+    """Questions about an image, each with the answer that its program gives; ``left_out`` counts rejected ones.
 
-    No two questions about one image have the same text, and no two of one type the same program. ``left_out`` counts
-    rejected questions by reason.
-
-    Raises:
-        InputError: the settings name an unknown question type.
+    No two questions about one image have the same text, and no two of one type the same program.
     """
     for name in settings.most or ():
         QUESTION_TYPES.find(name)
