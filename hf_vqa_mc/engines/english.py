@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 AN_BEFORE = re.compile(
     r"(?!(?:eu|ew|uni(?!n|m)|us[aeu]|ut[ei]|ufo|uk|one|once)|u\b)[aeiou]|hour|honest|heir|(?:mp3|x-ray|suv|rv|lcd|led|mri|hd)\b"
@@ -12,25 +11,12 @@ AN_BEFORE = re.compile(
 """Words that begin with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
 
 
-@dataclass(frozen=True)
-class Plurals:
-    """The schema of ``plurals.yaml``, which describes its keys."""
-
-    irregular: dict[str, str]
-    same: frozenset[str]
-    in_compounds: tuple[str, ...]
-    no_compounds: frozenset[str]
-    no_men: frozenset[str]
-    pairs: frozenset[str]
-    collective: frozenset[str]
-    singular_in_s: frozenset[str]
-    plural_of_ie: frozenset[str]
-    plural_of_che: frozenset[str]
-
-
-PLURALS = vocabulary("gqa/plurals", Plurals)
-_SINGULARS = {plural: singular for singular, plural in PLURALS.irregular.items()}
-_NO_SINGULAR = PLURALS.pairs | PLURALS.collective | PLURALS.singular_in_s | PLURALS.same | PLURALS.irregular.keys()
+PLURALS = Vocabulary("gqa/plurals")
+_IRREGULAR = PLURALS.read("irregular", dict[str, str])
+_IN_COMPOUNDS = PLURALS.read("in compounds", tuple[str, ...])
+_SINGULARS = {plural: singular for singular, plural in _IRREGULAR.items()}
+_BOTH = PLURALS["pairs"] | PLURALS["collective"]  # plural verbs, but no other form
+_NO_SINGULAR = _BOTH | PLURALS["singular in s"] | PLURALS["same"] | _IRREGULAR.keys()
 
 
 def plural_of(name: str) -> str:
@@ -56,19 +42,18 @@ def singular_of(name: str) -> str:
 
 def is_surely_plural(name: str) -> bool:
     """Whether a word is a plural by its form."""
-    last = name.split()[-1:]
-    return not PLURALS.pairs.isdisjoint(last) or not PLURALS.collective.isdisjoint(last) or bool(singular_of(name))
+    return not _BOTH.isdisjoint(name.split()[-1:]) or bool(singular_of(name))
 
 
 def _plural(word: str) -> str:
-    if word in PLURALS.same or word in PLURALS.pairs or word in PLURALS.collective or word.endswith("fish"):
+    if word in PLURALS["same"] or word in _BOTH or word.endswith("fish"):
         return word
-    if word in PLURALS.irregular:
-        return PLURALS.irregular[word]
-    if word.endswith("man") and len(word) > 4 and word not in PLURALS.no_men:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word.endswith("man") and len(word) > 4 and word not in PLURALS["no men"]:
         return word[:-3] + "men"
-    if (end := _compound_end(word, PLURALS.in_compounds)) and word not in PLURALS.no_compounds:
-        return word.removesuffix(end) + PLURALS.irregular[end]
+    if (end := _compound_end(word, _IN_COMPOUNDS)) and word not in PLURALS["no compounds"]:
+        return word.removesuffix(end) + _IRREGULAR[end]
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + ("s" if word == "stomach" else "es")
     if word.endswith("y") and word[-2:-1] not in "aeiou":
@@ -87,13 +72,14 @@ def _singular(word: str) -> str:
         return _SINGULARS[word]
     if word.endswith("men") and len(word) > 5:
         return word[:-3] + "man"
-    if end := _compound_end(word, [PLURALS.irregular[singular] for singular in PLURALS.in_compounds]):
+    if end := _compound_end(word, [_IRREGULAR[singular] for singular in _IN_COMPOUNDS]):
         return word.removesuffix(end) + _SINGULARS[end]
     if not word.endswith("s") or len(word) < 4 or word.endswith(("ss", "us", "is", "ous")):
         return ""
     if word.endswith("ies") and len(word) > 4:
-        return word if word in ("series", "species") else word[:-3] + ("ie" if word in PLURALS.plural_of_ie else "y")
-    if word.endswith(("ches", "shes", "xes", "sses", "zzes")) and word not in PLURALS.plural_of_che:
+        ending = "ie" if word in PLURALS["plural of ie"] else "y"
+        return word if word in ("series", "species") else word[:-3] + ending
+    if word.endswith(("ches", "shes", "xes", "sses", "zzes")) and word not in PLURALS["plural of che"]:
         return word[:-2]
     return word[:-1]
 

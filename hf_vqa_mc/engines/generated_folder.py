@@ -23,10 +23,6 @@ def generated_folder(output: Path, engine: str, overwrite: bool = False) -> Iter
     """A hidden folder next to the output, which replaces it atomically when the block ends without an error.
 
     The block must write ``statistics.json`` with ``"engine": engine``, such as ``gqa``, and ``"version"``.
-    ``overwrite``: replace changed files, and keep files that no command wrote.
-
-    Raises:
-        InputError: as ``check_generated_folder``.
     """
     with new_folder(output, FolderKind(f"vqa-mc generate {engine}"), overwrite) as new:
         yield new.tree
@@ -39,8 +35,7 @@ class GeneratedResult(Result):
 
     engine: ClassVar[str]
     output: Path
-    statistics: Mapping[str, Any]
-    """as in the folder's ``statistics.json``"""
+    statistics: Mapping[str, Any]  # as in the folder's ``statistics.json``
 
     def next_steps(self) -> Iterator[str]:
         """The folder, and the command that adds decoys."""

@@ -1,4 +1,4 @@
-"""Vocabularies and templates of the engines: YAML files, each with a dataclass as its schema."""
+"""Vocabularies and templates of the engines: YAML files, which describe their keys."""
 
 from collections.abc import Callable
 from dataclasses import is_dataclass
@@ -12,20 +12,24 @@ T = TypeVar("T")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # text needs no quotes in the file, not even "on" or "no"
 
 
-def vocabulary(name: str, schema: type[T]) -> T:
-    """Read a vocabulary.
+class Vocabulary(dict[str, frozenset[str]]):
+    """The lists of words of a YAML file as sets, by key; ``gqa/nouns`` is ``engines/gqa/data/nouns.yaml``."""
 
-    Args:
-        name: engine and file, such as ``gqa/nouns`` for ``engines/gqa/data/nouns.yaml``.
-        schema: dataclass with a field per key, with ``_`` for spaces: text, numbers, tuples, frozensets (of distinct
-            items), dictionaries, other dataclasses.
-    """
-    engine, _, file = name.partition("/")
-    return read_vocabulary(Path(__file__).parent / engine / "data" / f"{file}.yaml", schema)
+    def __init__(self, name: str) -> None:
+        engine, _, file = name.partition("/")
+        path = Path(__file__).parent / engine / "data" / f"{file}.yaml"
+        self._content = yaml.load(path.read_text("utf-8"), Loader=_LOADER)
+        lists = {key: value for key, value in self._content.items() if isinstance(value, list)}
+        super().__init__({key: frozenset(value) for key, value in lists.items() if set(map(type, value)) <= {str}})
+
+    def read(self, key: str, kind: type[T]) -> T:
+        """The content of a key as a type of text, numbers, tuples, frozensets, dictionaries, dataclasses."""
+        read: T = converted(self._content[key], kind)
+        return read
 
 
 def read_vocabulary(path: Path, schema: type[T]) -> T:
-    """Read a vocabulary by its path, as `vocabulary`."""
+    """Read a YAML file as a dataclass with a field per key, with ``_`` for spaces."""
     made: T = converted(yaml.load(path.read_text("utf-8"), Loader=_LOADER), schema)
     return made
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs
+from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, read_gqa_graphs
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.extraction.backbones import MOST, UNKNOWN, Regions
 from hf_vqa_mc.extraction.scene_graphs import MOST as MOST_OF_GRAPH

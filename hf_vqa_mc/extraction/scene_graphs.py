@@ -13,7 +13,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph
+from hf_vqa_mc.engines.gqa.scene_graph import RawGraph
 
 NAME_SIZE = 128
 """Dimensions of the vector of a name; a region has five: object, its attributes, relation, other object, its

@@ -22,7 +22,7 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
 from hf_vqa_mc.engines.complementary.premise import noun_phrases
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character
 from hf_vqa_mc.io.progress import Progress, prefixed, silent

@@ -27,12 +27,12 @@ def read(files: Files) -> pa.Table:
     parts = []
     for split in ("train", "test"):
         first = 0
-        file = files.find(f"{split}/questions.json")
-        for rows in read_records(file):
-            listed = ", ".join(FIELDS)
+        for rows in read_records(files.find(f"{split}/questions.json")):
             for at, row in enumerate(rows.rows):
                 if not isinstance(row, list) or len(row) != len(FIELDS):
-                    raise InputError(f"{rows.location(at)}: expected a list of {listed}, found {shown(row)}")
+                    raise InputError(
+                        f"{rows.location(at)}: expected a list of {', '.join(FIELDS)}, found {shown(row)}"
+                    )
             records = Records([dict(zip(FIELDS, row, strict=True)) for row in rows.rows], rows.location)
             images = records.whole_numbers("image_id")
             parts.append(

@@ -20,16 +20,13 @@ from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, warn_about_counts
 from hf_vqa_mc.sources.table import plain_errors, regrouped
 
-MOST_FREQUENT = 20
-"""Number of most frequent answers that are listed."""
+MOST_FREQUENT = 20  # answers that are listed
 
 
 def open_ended_source(columns: Collection[str], name: str | None = None) -> tuple[Source, OpenEnded] | None:
     """The open-ended config of exactly these columns, with its source; None if there is none.
 
-    Args:
-        columns: names of columns.
-        name: of the config; decides among several of the same columns, else the first one is taken.
+    ``name``: of the config; decides among several of the same columns, else the first one is taken.
     """
     found = [
         (source, config)
@@ -58,11 +55,7 @@ class Reading:
         self._left_out: Counter[str] = Counter()
 
     def tables(self, split: str) -> Iterator[pa.Table]:
-        """The rows of a split, in the columns of the config's schema.
-
-        Raises:
-            InputError: a file is malformed.
-        """
+        """The rows of a split, in the columns of the config's schema."""
         with plain_errors(f"{self.config.name}, {split}"):
             for table in regrouped(self.config.read(self._files, split, self._left_out)):
                 count(self._counts, self.config.counted(table))
@@ -70,14 +63,7 @@ class Reading:
                 yield table
 
     def statistics(self) -> dict[str, Any]:
-        """Counts and statistics of all splits for JSON, after all were read.
-
-        Raises:
-            InputError: there are no rows.
-
-        Warns:
-            CountMismatch: the number of rows differs from the publisher's or the paper's.
-        """
+        """Counts and statistics of all splits for JSON, after all were read; warns with CountMismatch."""
         name, expected = self.config.name, self.config.expected_counts
         if not any(self.rows.values()):
             left = "; ".join(f"{n:,} {reason}" for reason, n in self._left_out.items() if n)
@@ -126,29 +112,18 @@ def grouped(counter: Counter[tuple[str, ...]], position: int = -1) -> dict[str, 
 
 
 def entropy(sizes: Iterable[int]) -> float:
-    """The entropy in bits of a distribution given by counts; 0.0 without counts.
-
-    >>> entropy([2, 2]), entropy([5])
-    (1.0, 0.0)
-    """
+    """The entropy in bits of a distribution given by counts; 0.0 without counts."""
     positive = sorted(size for size in sizes if size)
     total = sum(positive)
     return math.fsum(size / total * math.log2(total / size) for size in positive)
 
 
-def mean_entropy(groups: Mapping[str, Counter[str]]) -> tuple[float, float]:
-    """The mean of the groups' entropies in bits, unweighted and weighted by rows; 0.0 without groups."""
-    bits = [entropy(counts.values()) for counts in groups.values()]
-    sizes = [counts.total() for counts in groups.values()]
-    if not sum(sizes):
-        return 0.0, 0.0
-    weighted = math.fsum(one * size for one, size in zip(bits, sizes, strict=True))
-    return math.fsum(bits) / len(bits), weighted / sum(sizes)
-
-
 def add_means(figures: dict[str, Any], groups: Mapping[str, Counter[str]], what: str, which: str = "") -> None:
     """Add the means of the groups' entropies, unweighted and weighted, to the figures of `answer_figures`."""
-    plain, weighted = mean_entropy(groups)
+    bits = [entropy(counts.values()) for counts in groups.values()]
+    sizes = [counts.total() for counts in groups.values()]
+    weighted = math.fsum(one * size for one, size in zip(bits, sizes, strict=True)) / (sum(sizes) or 1)
+    plain = math.fsum(bits) / (len(bits) or 1) if sum(sizes) else 0.0
     figures["entropy"] |= {f"mean of {what}{which}": plain, f"mean of {what}, by questions{which}": weighted}
 
 

@@ -19,11 +19,7 @@ _LISTS = ("answers", "orig_decoys")
 
 
 def stream(files: Files) -> Stream:
-    """The triplets of all Parquet files of a folder, in the order of their names.
-
-    Raises:
-        InputError: there is no Parquet file, or one cannot be used; names file, column and row.
-    """
+    """The triplets of all Parquet files of a folder, in the order of their names."""
     found = files.path.rglob("*.parquet") if isinstance(files, Folder) else ()
     paths = sorted(path for path in found if not path.is_dir())  # other programs write folders of that name
     if not paths:
@@ -31,10 +27,9 @@ def stream(files: Files) -> Stream:
         raise InputError(
             f"{where}; give --data-dir, a folder with .parquet files with the columns {', '.join(REQUIRED)} and split"
         )
-    rows = 0
     for path in paths:
         _check_file(path)
-        rows += pq.read_metadata(path).num_rows
+    rows = sum(pq.read_metadata(path).num_rows for path in paths)
     return Stream(rows, (table for path in paths for table in _tables(path)))
 
 
@@ -56,12 +51,9 @@ def _check_file(path: Path) -> None:
     if repeated:
         raise InputError(f"{path}: more than one column {', '.join(repeated)}; remove the others")
     missing = [name for name in (*REQUIRED, "split") if name not in names]
-    if missing == ["split"] and _split_of(path):
-        missing = []
-    if missing:
-        hint = ""
-        if missing == ["split"]:
-            hint = f"; add it, or name the file {', '.join(f'{split}-*.parquet' for split in SPLITS)}"
+    if missing and (missing != ["split"] or not _split_of(path)):
+        hint = f"; add it, or name the file {', '.join(f'{split}-*.parquet' for split in SPLITS)}"
+        hint = hint if missing == ["split"] else ""
         raise InputError(f"{path}: no column {', '.join(missing)}; columns: {', '.join(names)}{hint}")
 
 

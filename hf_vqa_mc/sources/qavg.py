@@ -9,12 +9,12 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import accumulate, islice, pairwise
 
 import pyarrow as pa
 
 from hf_vqa_mc.errors import CountMismatch, InputError
-from hf_vqa_mc.io.records import Records, read_records
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources import visual7w
 from hf_vqa_mc.sources.files import Files, RemoteFile
@@ -22,22 +22,27 @@ from hf_vqa_mc.sources.source import Source, reference
 from hf_vqa_mc.sources.table import in_split_order, triplet_table
 
 QUESTIONS = "question_answers.json"
-PERCENT = {"train": 50, "validation": 20, "test": 30}
-"""Percentages of the images that have questions; Chao et al. 2018, section 5.1."""
+PERCENT = {"train": 50, "validation": 20, "test": 30}  # of the images with questions; Chao et al. 2018, section 5.1
 
 
 def read(files: Files) -> pa.Table:
     """The triplets of question_answers.json, split around dataset_v7w_telling.json.
 
     If the latter is missing, Visual7W_decoys.zip is used, which lists the same images.
-
-    Raises:
-        InputError: a file is missing or malformed, or an image is listed twice.
     """
     visual7w_splits = visual7w.read_image_splits(files)
     file = files.find(QUESTIONS)
-    parts = [_columns(images) for images in read_records(file)]
-    listed = list(chain.from_iterable(ids for ids, _ in parts))
+    parts, listed = [], []
+    for images in read_records(file):
+        pairs, ids = images.nested("qas"), images.ids("id")
+        listed += [name for name, row in zip(ids, images.rows, strict=True) if row["qas"]]
+        columns = {
+            "question_id": pairs.ids("qa_id"),
+            "image_id": images.for_each("qas", ids),
+            "question": pairs.filled_texts("question"),
+            "target": pairs.filled_texts("answer"),
+        }
+        parts.append(pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}))
     image_ids = list(dict.fromkeys(listed))
     if len(image_ids) < len(listed):
         repeated = next(name for name, times in Counter(listed).items() if times > 1)
@@ -50,57 +55,26 @@ def read(files: Files) -> pa.Table:
         )
         warnings.warn(CountMismatch(message), stacklevel=2)
     splits = split_images(image_ids, visual7w_splits)
-    table = pa.concat_tables(columns for _, columns in parts).combine_chunks()
+    table = pa.concat_tables(parts).combine_chunks()
     names = table["image_id"].to_pylist()
-    return in_split_order(
-        [
-            triplet_table(
-                question_id=table["question_id"],
-                image_id=table["image_id"],
-                split=[splits[name] for name in names],
-                question=table["question"],
-                target=table["target"],
-                image_file=[f"{name}.jpg" for name in names],
-            )
-        ]
-    )
+    of_images = {"split": [splits[name] for name in names], "image_file": [f"{name}.jpg" for name in names]}
+    return in_split_order([triplet_table(**{name: table[name] for name in table.column_names}, **of_images)])
 
 
 def split_images(image_ids: Sequence[str], fixed: Mapping[str, str]) -> dict[str, str]:
     """The split of each image: 50/20/30% of them, rounded.
 
-    Args:
-        image_ids: all images, each once.
-        fixed: the split of some of them. If those are more than a part's share (in a small sample), the part is
-            larger and the last ones are smaller.
+    ``fixed``: the split of some of them. If those are more than a part's share (in a small sample), the part is larger
+    and the last ones are smaller.
     """
     splits = {image_id: fixed[image_id] for image_id in image_ids if image_id in fixed}
     others = (name for name in image_ids if name not in splits)
     free = iter(sorted(others, key=lambda name: sha256(f"qavg {name}".encode()).digest()))
-    ends = {"train": PERCENT["train"], "validation": PERCENT["train"] + PERCENT["validation"], "test": 100}
-    begin = 0
-    taken = list(splits.values())
-    for split in SPLITS:
-        end = (len(image_ids) * ends[split] + 50) // 100
-        wanted = end - begin - taken.count(split)
-        splits.update(dict.fromkeys(islice(free, max(wanted, 0)), split))
-        begin = end
+    taken = Counter(splits.values())
+    ends = [0, *((len(image_ids) * percent + 50) // 100 for percent in accumulate(PERCENT.values()))]
+    for split, (begin, end) in zip(SPLITS, pairwise(ends), strict=True):
+        splits.update(dict.fromkeys(islice(free, max(end - begin - taken[split], 0)), split))
     return splits
-
-
-def _columns(images: Records) -> tuple[list[str], pa.Table]:
-    """The images with questions, and their questions."""
-    pairs = images.nested("qas")
-    ids = images.ids("id")
-    image_ids = images.for_each("qas", ids)
-    columns = {
-        "question_id": pairs.ids("qa_id"),
-        "image_id": image_ids,
-        "question": pairs.filled_texts("question"),
-        "target": pairs.filled_texts("answer"),
-    }
-    with_questions = [name for name, row in zip(ids, images.rows, strict=True) if row["qas"]]
-    return with_questions, pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
 QAVG = Source(

@@ -1,5 +1,6 @@
 """Sources: their declarations, their files, published or written by ``vqa-mc generate``, and their triplets."""
 
+import contextlib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -14,19 +15,15 @@ from hf_vqa_mc.errors import CountMismatch, InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.schema import SPLITS, check_triplets
 from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.sources.download import Downloads
-from hf_vqa_mc.sources.files import Files, Folder, RemoteFile
+from hf_vqa_mc.sources.files import Downloads, Files, Folder, RemoteFile
 from hf_vqa_mc.sources.table import ROWS, plain_errors
 
 if TYPE_CHECKING:
     from datasets import DownloadConfig
 
-OPEN_SPLITS = ("train", "validation", "test", "challenge")
-"""The splits that an open-ended config can have, in order."""
-STATISTICS = "statistics.json"
-"""The file that identifies a generated folder."""
-BY_HASH = "by hash"
-"""Marks the images of a generated TDIUC whose subset no file gives, so that a hash chose it."""
+OPEN_SPLITS = ("train", "validation", "test", "challenge")  # of open-ended configs, in order
+STATISTICS = "statistics.json"  # identifies a generated folder
+BY_HASH = "by hash"  # marks the images of a generated TDIUC whose subset no file gives, so that a hash chose it
 
 Counts = Mapping[tuple[str, ...], Counter[tuple[str, ...]]]
 """Names of columns -> number of rows with each combination of their values."""
@@ -54,19 +51,14 @@ def warn_about_counts(name: str, expected: Mapping[str, int], found: Mapping[str
 class OpenEnded:
     """A config next to the multiple-choice variants: the publisher's complete records, without choices."""
 
-    name: str
-    """name of the config, such as ``gqa_balanced``"""
-    word: str
-    """name among the variants, such as ``balanced``"""
-    description: str
-    """one or two sentences about its rows"""
+    name: str  # name of the config, such as ``gqa_balanced``
+    word: str  # name among the variants, such as ``balanced``
+    description: str  # one or two sentences about its rows
     schema: pa.Schema
-    columns: Mapping[str, str]
-    """meaning of each column"""
+    columns: Mapping[str, str]  # meaning of each column
     splits: Callable[[Files, dict[str, str]], tuple[str, ...]]
     """the splits that the files hold, empty without its files; adds files that are not read, with the reason"""
-    needs: str
-    """a required file, for the message if there are none"""
+    needs: str  # a required file, for the message if there are none
     read: Callable[[Files, str, Counter[str]], Iterator[pa.Table]]
     """the rows of a split, in deterministic pieces; counts rows left out by reason"""
     together: tuple[tuple[str, ...], ...]
@@ -79,10 +71,8 @@ class OpenEnded:
     """the image of each row, (image_id, image_file)"""
     expected_counts: Mapping[str, int] = field(default_factory=dict)
     """published number of rows of each split, if known"""
-    before: str = ""
-    """the config before balancing, for the card's comparison"""
-    scored_as: str = ""
-    """reader of its rows in ``metrics.dataset_rows.OPEN_ENDED``; "" if it has no metric"""
+    before: str = ""  # the config before balancing, for the card's comparison
+    scored_as: str = ""  # reader of its rows in ``metrics.dataset_rows.OPEN_ENDED``; "" if it has no metric
 
 
 @dataclass(frozen=True)
@@ -90,53 +80,39 @@ class Stream:
     """Triplets that need not fit into memory."""
 
     rows: int
-    tables: Iterator[pa.Table]
-    """checked tables ``schema.TRIPLETS``, at most 100,000 rows each"""
+    tables: Iterator[pa.Table]  # checked tables ``schema.TRIPLETS``, at most 100,000 rows each
 
 
 @dataclass(frozen=True)
 class Source:
     """A dataset: its publisher, its files, and how they become triplets."""
 
-    name: str
-    """name in commands and config names"""
+    name: str  # name in commands and config names
     title: str
     description: str
     homepage: str
-    licence: str
-    """an SPDX identifier, or text if there is none"""
-    citation: str
-    """BibTeX entry"""
-    read: Callable[[Files], pa.Table]
-    """reads the publisher's files as a table ``schema.TRIPLETS``, deterministically"""
-    image_hint: str
-    """one sentence: where to get its images and how they are named"""
+    licence: str  # an SPDX identifier, or text if there is none
+    citation: str  # BibTeX entry
+    read: Callable[[Files], pa.Table]  # reads the publisher's files as a table ``schema.TRIPLETS``, deterministically
+    image_hint: str  # one sentence: where to get its images and how they are named
     synthetic: str | None = None
     """one sentence: what is not from people or cameras; "" if everything is, None if that is not known"""
-    stream: Callable[[Files], Stream] | None = None
-    """as ``read``, piece by piece, for sources of any size"""
+    stream: Callable[[Files], Stream] | None = None  # as ``read``, piece by piece, for sources of any size
     expected_counts: Mapping[str, int] = field(default_factory=dict)
     """published number of triplets of each split, if known"""
-    expected_total: int | None = None
-    """published number of all triplets, if known"""
-    downloads: tuple[RemoteFile, ...] = ()
-    """all files that ``read`` and ``read_released`` may need"""
+    expected_total: int | None = None  # published number of all triplets, if known
+    downloads: tuple[RemoteFile, ...] = ()  # all files that ``read`` and ``read_released`` may need
     read_released: Callable[[Files, pa.Table], pa.Table] | None = None
     """adds the columns ``schema.RELEASED_DECOYS`` to the triplets"""
-    consensus: bool = False
-    """whether each question has answers of several annotators"""
-    has_orig_decoys: bool = False
-    """whether its publisher provides decoys (VQA: in the multiple-choice files only)"""
-    default_word_vectors: str | None = None
-    """word vectors used unless the user names others"""
+    consensus: bool = False  # whether each question has answers of several annotators
+    has_orig_decoys: bool = False  # whether its publisher provides decoys (VQA: in the multiple-choice files only)
+    default_word_vectors: str | None = None  # word vectors used unless the user names others
     default_folder: Callable[[], Path] | None = None
     """folder of its files and images, if an installed package brings them"""
-    open_ended: tuple[OpenEnded, ...] = ()
-    """configs next to the multiple-choice variants"""
+    open_ended: tuple[OpenEnded, ...] = ()  # configs next to the multiple-choice variants
     has_triplets: Callable[[Files], bool] = lambda files: True
     """whether the files hold what ``read`` needs; matters only for sources with open-ended configs"""
-    scored_as_published: bool = False
-    """whether ``vqa-mc score`` reads its published annotation files"""
+    scored_as_published: bool = False  # whether ``vqa-mc score`` reads its published annotation files
     official_subsets: Mapping[str, str] = field(default_factory=dict)
     """name of each split in official files, such as ``abstract_v002_val2015``; by default that of VQA v1"""
     image_numbering: str = ""
@@ -147,23 +123,15 @@ class Source:
 class OpenedSource:
     """A source and its files."""
 
-    source: Source
-    """the declaration, adapted if the files were generated"""
+    source: Source  # the declaration, adapted if the files were generated
     files: Files
-    location: str
-    """location for messages"""
+    location: str  # location for messages
 
     def triplets(self, released_decoys: bool = False) -> pa.Table:
         """Read the triplets, a table ``schema.TRIPLETS``: train, validation, test, in the publisher's order.
 
-        Args:
-            released_decoys: add the decoys that the paper's authors released, the columns ``schema.RELEASED_DECOYS``.
-
-        Raises:
-            InputError: a file is missing or malformed; names file, record, field and what was expected.
-
-        Warns:
-            CountMismatch: the number of triplets differs from the published one.
+        ``released_decoys``: add the decoys that the paper's authors released, the columns ``schema.RELEASED_DECOYS``.
+        Warns with CountMismatch if the number of triplets differs from the published one.
         """
         source = self.source
         if released_decoys and source.read_released is None:
@@ -171,7 +139,7 @@ class OpenedSource:
             raise InputError(f"{source.name}: has no released decoys; expected one of: {having}")
         with plain_errors(self.location):
             triplets = source.read(self.files)
-            if released_decoys and source.read_released is not None:
+            if released_decoys and source.read_released:
                 triplets = source.read_released(self.files, triplets)
         check_triplets(triplets, self.location)
         found = {split: pc.sum(pc.equal(triplets["split"], split)).as_py() or 0 for split in SPLITS}
@@ -192,18 +160,13 @@ def open_source(
 ) -> OpenedSource:
     """Locate a source's files, without reading them.
 
-    Args:
-        source: the declaration.
-        data_dir: folder with the publisher's files as downloaded or unpacked, in it or up to two folders below; by
-            default they are downloaded, or taken from the installed package that contains them.
-        download_config: cache of downloads and whether to force them; by default the user's cache.
-
-    Raises:
-        InputError: there is no such folder.
-        MissingExtra: the package with the files is not installed.
+    ``data_dir``: folder with the publisher's files as downloaded or unpacked, in it or up to two folders below; by
+    default they are downloaded, or taken from the installed package that contains them.
     """
-    source = as_found(source, data_dir)
     if data_dir is not None:
+        found = generated_by(data_dir.expanduser())
+        if found is not None and found["engine"] == source.name:
+            source = _as_generated(source, str(found.get("version", "unknown")))
         return OpenedSource(source, Folder(data_dir.expanduser(), source.downloads), f"{source.name} in {data_dir}")
     if source.default_folder is not None:
         return OpenedSource(source, Folder(source.default_folder()), source.name)
@@ -216,42 +179,26 @@ def read_triplets(name: str, data_dir: Path | None = None, *, released_decoys: b
 
 
 def source_of(config: str) -> str | None:
-    """The source of a config, by its name.
-
-    >>> source_of("vqa_minus_iou_qou"), source_of("vqa_orig"), source_of("mine")
-    ('vqa_minus', 'vqa', None)
-    """
+    """The source of a config, by its name: ``vqa_minus`` of ``vqa_minus_iou_qou``; None if it is of none."""
     found = [name for name in SOURCES if config.startswith(f"{name}_")]
     return max(found, key=len, default=None)
 
 
 def generated_by(folder: Path) -> dict[str, Any] | None:
     """The statistics of a generated folder, with ``engine`` and ``version``; None if no engine of ours wrote it."""
-    try:
+    found: Any = None
+    with contextlib.suppress(OSError, ValueError):
         found = read_json(folder / STATISTICS)
-    except (OSError, ValueError):
-        return None
     return found if isinstance(found, dict) and isinstance(found.get("engine"), str) else None
 
 
 def has_true_subsets(folder: Path) -> bool:
     """Whether all of COCO's images are in their original subset of 2014, as in the published dataset."""
-    found = generated_by(folder)
-    if found is None:
-        return True
-    counts = found.get("images_by_split")
+    counts = (generated_by(folder) or {"images_by_split": {}}).get("images_by_split")
     return isinstance(counts, dict) and not any(f", {BY_HASH}, " in one and "genome" not in one for one in counts)
 
 
-def as_found(source: Source, data_dir: Path | None) -> Source:
-    """The source itself; if its files were generated, with another title, licence and size."""
-    found = generated_by(data_dir.expanduser()) if data_dir is not None else None
-    if found is None or found["engine"] != source.name:
-        return source
-    return as_generated(source, str(found.get("version", "unknown")))
-
-
-def as_generated(source: Source, version: str) -> Source:
+def _as_generated(source: Source, version: str) -> Source:
     """The source with the title, licence and size of questions that ``version`` of our engine generated."""
     return replace(
         source,

@@ -13,8 +13,7 @@ from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.schema import SPLITS, TRIPLETS
 from hf_vqa_mc.sources.files import PublishedFile
 
-ROWS = 10_000
-"""Maximum number of rows processed together."""
+ROWS = 10_000  # maximum number of rows processed together
 
 Texts: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
@@ -79,15 +78,13 @@ def lists_of(lists: Sequence[Sequence[object]], values: pa.Array) -> pa.ListArra
 def regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """The same rows in tables of ``ROWS`` rows; the last may be smaller."""
     waiting: list[pa.Table] = []
-    rows = 0
     for table in tables:
         waiting.append(table)
-        rows += table.num_rows
-        while rows >= ROWS:
+        while sum(part.num_rows for part in waiting) >= ROWS:
             whole = pa.concat_tables(waiting)
             yield whole.slice(0, ROWS).combine_chunks()
-            waiting, rows = [whole.slice(ROWS)], rows - ROWS
-    if rows:
+            waiting = [whole.slice(ROWS)]
+    if any(part.num_rows for part in waiting):
         yield pa.concat_tables(waiting).combine_chunks()
 
 
@@ -107,9 +104,6 @@ def read_annotated(
 
     The two functions convert records of the lists ``questions`` and ``annotations`` to tables with ``question_id`` and
     ``image_id``.
-
-    Raises:
-        InputError: a file is malformed, or the two are not about the same questions.
     """
     both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
     questions, annotations = (
@@ -137,17 +131,9 @@ def matching_rows(
     locations: tuple[str, str],
     lists: tuple[str, str] = ("records", "records"),
 ) -> pa.Array:
-    """The index of each id among the others; both must have the same unique ids.
+    """The index of each id of one file's records among another's; both must have the same unique ids.
 
-    Args:
-        ids: of one file's records, in order.
-        other_ids: of another file's records.
-        field: name of the ids, for messages.
-        locations: the two files, for messages.
-        lists: names of their records, for messages.
-
-    Raises:
-        InputError: names an id that occurs twice in a file or in one file only.
+    ``field``, ``locations`` and ``lists`` name the ids, the two files and their records in messages.
     """
     for some, location, name in zip((ids, other_ids), locations, lists, strict=True):
         counts = pc.value_counts(some)

@@ -63,14 +63,9 @@ def read(files: Files) -> pa.Table:
     parts = []
     for split, rows in read_splits(files).items():
         answers = rows["answers"].combine_chunks()
-        parts.append(
-            triplet_table(
-                split=[split] * rows.num_rows,
-                target=rows["answer"],
-                answers=pa.ListArray.from_arrays(answers.offsets, pc.struct_field(answers.values, "answer")),
-                **{name: rows[name] for name in SAME},
-            )
-        )
+        texts = pa.ListArray.from_arrays(answers.offsets, pc.struct_field(answers.values, "answer"))
+        same, splits = {name: rows[name] for name in SAME}, [split] * rows.num_rows
+        parts.append(triplet_table(split=splits, target=rows["answer"], answers=texts, **same))
     return in_split_order(parts)
 
 
@@ -113,9 +108,6 @@ def read_splits(files: Files) -> dict[str, pa.Table]:
     """The rows of each split of the files, tables ``SCHEMA``.
 
     Question ids are the publisher's; if some occur in both files, all are prefixed with their subset.
-
-    Raises:
-        InputError: a file is missing or malformed.
     """
     if files in _kept:
         return _kept[files]
@@ -135,18 +127,16 @@ def read_splits(files: Files) -> dict[str, pa.Table]:
 def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:
     """The subsets with files; files without questions (as vqa-mc generate may write) are added to ``not_read``."""
     present = [subset for subset in V1.subsets if files.has(V1.questions_name(subset))]
-    empty = [subset for subset in present if _is_empty(files, subset)]
+    lists = (("questions", V1.questions_name), ("annotations", V1.annotations_name))
+    empty = [
+        subset
+        for subset in present
+        if all(files.has(name(subset)) and not any(list_items(files.find(name(subset)), key)) for key, name in lists)
+    ]
     if len(empty) == len(present):
         return present  # reading them reports that they are empty
     not_read.update({V1.questions_name(subset): "it holds no questions" for subset in empty})
     return [subset for subset in present if subset not in empty]
-
-
-def _is_empty(files: Files, subset: str) -> bool:
-    named = ((V1.questions_name(subset), "questions"), (V1.annotations_name(subset), "annotations"))
-    return all(files.has(name) for name, _ in named) and not any(
-        any(list_items(files.find(name), key)) for name, key in named
-    )
 
 
 def _read_subset(files: Files, subset: str) -> pa.Table:
@@ -163,17 +153,13 @@ def _read_subset(files: Files, subset: str) -> pa.Table:
 def annotation_columns(records: Records) -> pa.Table:
     """The ids, type, first answer, all answers and origin of each annotation."""
     lists = records.lists("answers")
-    for position, some in enumerate(lists):
-        if not some:
-            raise records.unexpected(position, "answers", "an answer", some)
-    texts = records.nested("answers").filled_texts("answer")
+    records.checked("answers", bool, "an answer")
+    texts, types = records.nested("answers").filled_texts("answer"), {name: name for name in sorted(QUESTION_TYPES)}
     firsts = [0, *accumulate(map(len, lists))][:-1]
     return pa.table(
         {
             **id_columns(records),
-            "question_type": pa.array(
-                records.named("question_type", {name: name for name in sorted(QUESTION_TYPES)}), pa.string()
-            ),
+            "question_type": pa.array(records.named("question_type", types), pa.string()),
             "answer": pa.array([texts[first] for first in firsts], pa.string()),
             "answers": answer_lists(records),
             "ans_source": pa.array(records.ids("ans_source"), pa.string()),

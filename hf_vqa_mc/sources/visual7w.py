@@ -14,8 +14,7 @@ SPLIT_NAMES = {"train": "train", "val": "validation", "test": "test"}
 DECOYS_PER_QUESTION = 3  # written by humans: Chao et al. 2018, Table 2; as many IoU and as many QoU were released
 
 TELLING_ZIP = RemoteFile(
-    url="https://ai.stanford.edu/~yukez/papers/resources/dataset_v7w_telling.zip",
-    holds=(TELLING,),
+    url="https://ai.stanford.edu/~yukez/papers/resources/dataset_v7w_telling.zip", holds=(TELLING,)
 )
 DECOYS_ZIP = RemoteFile(
     # The authors' page is http://www.teds.usc.edu/website_vqa/; their other decoys are published under this address.
@@ -30,11 +29,10 @@ def read(files: Files) -> pa.Table:
     parts = []
     for images in read_records(files.find(TELLING), "images"):
         pairs = images.nested("qa_pairs")
-        image_ids = images.for_each("qa_pairs", images.ids("image_id"))
         parts.append(
             triplet_table(
                 question_id=pairs.ids("qa_id"),
-                image_id=image_ids,
+                image_id=images.for_each("qa_pairs", images.ids("image_id")),
                 split=images.for_each("qa_pairs", images.named("split", SPLIT_NAMES)),
                 question=pairs.filled_texts("question"),
                 target=pairs.filled_texts("answer"),
@@ -61,12 +59,18 @@ def read_image_splits(files: Files) -> dict[str, str]:
 
 
 def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
-    """The triplets with the IoU and QoU decoys that the authors released, joined by qa_id.
-
-    Raises:
-        InputError: a question without decoys, or decoys without a question.
-    """
-    decoys = pa.concat_tables([part for name in DECOYS.values() for part in _read_decoys(files, name)])
+    """The triplets with the IoU and QoU decoys that the authors released, joined by qa_id."""
+    kinds = (("iou_decoys", "IoU_decoys"), ("qou_decoys", "QoU_decoys"))
+    decoys = pa.concat_tables(
+        pa.table(
+            {
+                "qa_id": pa.array(records.ids(_key(records.rows[0], "qa_id", "QA_id")), pa.string()),
+                **{name: text_lists(records.text_lists(field, DECOYS_PER_QUESTION)) for name, field in kinds},
+            }
+        )
+        for name in DECOYS.values()
+        for records in read_records(files.find(name))
+    )
     location = " and ".join(dict.fromkeys(str(files.find(name).path) for name in DECOYS.values()))
     rows = matching_rows(
         triplets["question_id"],
@@ -79,19 +83,6 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
     for name in RELEASED_DECOYS.names:
         triplets = triplets.append_column(RELEASED_DECOYS.field(name), decoys[name])
     return triplets.combine_chunks()
-
-
-def _read_decoys(files: Files, name: str) -> list[pa.Table]:
-    return [
-        pa.table(
-            {
-                "qa_id": pa.array(records.ids(_key(records.rows[0], "qa_id", "QA_id")), pa.string()),
-                "iou_decoys": text_lists(records.text_lists("IoU_decoys", DECOYS_PER_QUESTION)),
-                "qou_decoys": text_lists(records.text_lists("QoU_decoys", DECOYS_PER_QUESTION)),
-            }
-        )
-        for records in read_records(files.find(name))
-    ]
 
 
 def _key(record: object, today: str, first_release: str) -> str:

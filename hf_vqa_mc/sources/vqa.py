@@ -64,7 +64,8 @@ def open_config(name: str, release: Release, expected_counts: Mapping[str, int])
 
     def read(files: Files, split: str, _: Counter[str]) -> Iterator[pa.Table]:
         subset = _subsets(release, files, {})[split]
-        yield release.read(files, subset, _task(release, files, subset)).select(SCHEMA.names).cast(SCHEMA)
+        task = release.available_task(files, subset) or OPEN_ENDED
+        yield release.read(files, subset, task).select(SCHEMA.names).cast(SCHEMA)
 
     return OpenEnded(
         name=name,
@@ -87,15 +88,10 @@ def open_config(name: str, release: Release, expected_counts: Mapping[str, int])
 def _subsets(release: Release, files: Files, not_read: dict[str, str]) -> dict[str, str]:
     """Split to the name of its subset; adds the files that repeat questions of the test subset to ``not_read``."""
     found = {split: subset for subset, split in release.subsets.items() if release.available_task(files, subset)}
-    tests = [subset for subset in release.tests if release.available_task(files, subset)]
-    for part in tests[1:]:
-        whole, name = (release.questions_name(one, _task(release, files, one)) for one in (tests[0], part))
-        not_read[name] = f"its questions are in {whole}"
-    return found | ({"test": tests[0]} if tests else {})
-
-
-def _task(release: Release, files: Files, subset: str) -> str:
-    return release.available_task(files, subset) or OPEN_ENDED
+    tasks = {subset: task for subset in release.tests if (task := release.available_task(files, subset))}
+    names = [release.questions_name(subset, task) for subset, task in tasks.items()]
+    not_read.update(dict.fromkeys(names[1:], f"its questions are in {names[0]}" if names else ""))
+    return found | dict(zip(("test",), tasks, strict=False))
 
 
 def _counted(table: pa.Table) -> pa.Table:
@@ -114,26 +110,22 @@ def statistics(counts: Counts) -> dict[str, Any]:
     by = {"question type": by_question, "answer type": by_answer}
     figures = open_ended.answer_figures(open_ended.by_value(counts[ANSWER_TYPES]), by)
     open_ended.add_means(figures, by_question, "question types")
+    agreement = counts[AGREEMENT]
+    types, of_all = sorted({kind for kind, _ in agreement}), open_ended.by_value(agreement)
     return {
         **figures,
         "tables": [
             open_ended.type_table("Answers by answer type", "answer type", by_answer),
-            _agreement_table(counts[AGREEMENT]),
+            {
+                "title": "Questions by number of annotators who gave the most frequent answer",
+                "columns": ["annotators", "questions", *types],
+                "rows": [
+                    [number, of_all[str(number)], *(agreement[kind, str(number)] for kind in types)]
+                    for number in range(ANSWERS, -1, -1)
+                    if of_all[str(number)]
+                ],
+            },
             open_ended.type_table("Answers by question type", "question type", by_question),
-        ],
-    }
-
-
-def _agreement_table(sizes: Counter[tuple[str, ...]]) -> dict[str, Any]:
-    types = sorted({kind for kind, _ in sizes})
-    of_all = open_ended.by_value(sizes)
-    return {
-        "title": "Questions by number of annotators who gave the most frequent answer",
-        "columns": ["annotators", "questions", *types],
-        "rows": [
-            [number, of_all[str(number)], *(sizes[kind, str(number)] for kind in types)]
-            for number in range(ANSWERS, -1, -1)
-            if of_all[str(number)]
         ],
     }
 
@@ -143,15 +135,12 @@ SAME = ("question_id", "image_id", "question", "question_type", "answer_type", "
 
 
 def read(files: Files, release: Release = V1) -> pa.Table:
-    """The triplets of both subsets with answers; decoys are the other 17 choices, or none in open-ended files.
+    """The triplets of both subsets with answers, from the first task with a question file.
 
-    Both subsets are read from the first task of the release with a question file.
+    Decoys are the other 17 choices, or none in open-ended files.
     """
-    for task in release.tasks:
-        if any(files.has(release.questions_name(subset, task)) for subset in release.subsets):
-            break
-    else:
-        task = release.tasks[0]
+    named = ((task, release.questions_name(subset, task)) for task in release.tasks for subset in release.subsets)
+    task = next((task for task, name in named if files.has(name)), release.tasks[0])
     return in_split_order([read_subset(files, subset, release, task) for subset in release.subsets])
 
 
@@ -246,11 +235,9 @@ VQA_ABSTRACT = replace(
     image_hint=f"{SCENES}_train2015.zip, {SCENES}_val2015.zip and, for the test split of the open-ended config, "
     f"{SCENES}_test2015.zip from {BASE}abstract_v002/scene_img/, abstract_v002_train2015_<image id, 12 digits>.png.",
     expected_counts={"train": 60_000, "validation": 30_000},
-    downloads=tuple(
-        map(
-            ABSTRACT.archive,
-            ("Questions_Train", "Questions_Val", "Questions_Test", "Annotations_Train", "Annotations_Val"),
-        )
+    downloads=(
+        *(ABSTRACT.archive(f"Questions_{part}") for part in ("Train", "Val", "Test")),
+        *(ABSTRACT.archive(f"Annotations_{part}") for part in ("Train", "Val")),
     ),
     open_ended=(open_config("vqa_abstract_open", ABSTRACT, {"train": 60_000, "validation": 30_000, "test": 60_000}),),
     has_triplets=ABSTRACT.has_annotated,

@@ -6,6 +6,7 @@ The complementary pairs, one question about two images, are an open-ended config
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -28,8 +29,7 @@ SCHEMA = pa.schema(
     [
         ("question", pa.string()),
         ("question_type", pa.string()),
-        *((name, _TYPES.get(name, pa.string())) for name in ONE),
-        *((OTHER + name, _TYPES.get(name, pa.string())) for name in ONE),
+        *((prefix + name, _TYPES.get(name, pa.string())) for prefix in ("", OTHER) for name in ONE),
     ]
 )
 COLUMNS = {
@@ -39,8 +39,7 @@ COLUMNS = {
     f"{OTHER}question_id, {OTHER}image_id, ...": "the same of the pair's second question",
 }
 COUNTED = ("question_type", "answer", f"{OTHER}answer")
-FIRST, SECOND = 1, 2
-"""Indices of the two answers in COUNTED."""
+FIRST, SECOND = 1, 2  # indices of the two answers in COUNTED
 
 
 def pairs_name(subset: str) -> str:
@@ -49,16 +48,20 @@ def pairs_name(subset: str) -> str:
 
 
 def read_pairs(files: Files, subset: str) -> pa.Table:
-    """One row per pair, a table ``SCHEMA``, in the publisher's order.
-
-    Raises:
-        InputError: a file is missing or malformed, or a pair names an unknown question.
-    """
+    """One row per pair, a table ``SCHEMA``, in the publisher's order."""
     file = files.find(pairs_name(subset))
     first, second = _pairs(file)
     questions = vqa.read_subset(files, subset, V2)
     location = files.find(V2.questions_name(subset)).location
-    ends = [_found(questions, ids, file.location, location) for ids in (first, second)]
+    ends = []
+    for ids in (first, second):
+        rows = pc.index_in(pa.array(ids, pa.string()), value_set=questions["question_id"].combine_chunks())
+        if rows.null_count:
+            at = pc.index(pc.is_null(rows), True).as_py()
+            raise InputError(
+                f"{file.location}, pair {at}: question_id {ids[at]} is not among the questions of {location}"
+            )
+        ends.append(questions.take(rows))
     columns = {"question": ends[0]["question"], "question_type": ends[0]["question_type"]}
     for prefix, end in zip(("", OTHER), ends, strict=True):
         columns |= {prefix + name: end["target" if name == "answer" else name] for name in ONE}
@@ -66,27 +69,14 @@ def read_pairs(files: Files, subset: str) -> pa.Table:
 
 
 def _pairs(file: PublishedFile) -> tuple[list[str], list[str]]:
-    first: list[str] = []
-    second: list[str] = []
-    for items in list_items(file):
-        for item in items:
-            if type(item) is not list or len(item) != 2:
-                raise InputError(f"{file.location}, pair {len(first)}: expected two question ids, found {shown(item)}")
-            first.append(str(item[0]))
-            second.append(str(item[1]))
-    if not first:
+    pairs: list[tuple[str, str]] = []
+    for item in chain.from_iterable(list_items(file)):
+        if type(item) is not list or len(item) != 2:
+            raise InputError(f"{file.location}, pair {len(pairs)}: expected two question ids, found {shown(item)}")
+        pairs.append((str(item[0]), str(item[1])))
+    if not pairs:
         raise InputError(f"{file.location}: expected pairs of question ids, found none")
-    return first, second
-
-
-def _found(questions: pa.Table, ids: list[str], location: str, questions_location: str) -> pa.Table:
-    rows = pc.index_in(pa.array(ids, pa.string()), value_set=questions["question_id"].combine_chunks())
-    if rows.null_count:
-        at = pc.index(pc.is_null(rows), True).as_py()
-        raise InputError(
-            f"{location}, pair {at}: question_id {ids[at]} is not among the questions of {questions_location}"
-        )
-    return questions.take(rows)
+    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
 def _images(table: pa.Table) -> pa.Table:

@@ -30,18 +30,14 @@ COCO_TEST_IMAGES = "Of the open-ended test split: http://images.cocodataset.org/
 class Release:
     """The files of a release of VQA."""
 
-    data_type: str = "mscoco"
-    """kind of images, in file names"""
-    prefix: str = ""
-    """prefix of file names, such as ``v2_``"""
-    tasks: tuple[str, ...] = (MULTIPLE_CHOICE, OPEN_ENDED)
-    """tasks with question files; all ask the same questions"""
+    data_type: str = "mscoco"  # kind of images, in file names
+    prefix: str = ""  # prefix of file names, such as ``v2_``
+    tasks: tuple[str, ...] = (MULTIPLE_CHOICE, OPEN_ENDED)  # tasks with question files; all ask the same questions
     subsets: Mapping[str, str] = field(default_factory=lambda: {"train2014": "train", "val2014": "validation"})
     """name of each subset with published answers, in file names, to its split"""
     tests: tuple[str, ...] = ("test2015", "test-dev2015")
     """names of the subsets without published answers; each but the first is a part of the first"""
-    image_file: str = "COCO_{subset}_{image_id:012d}.jpg"
-    """file name of an image"""
+    image_file: str = "COCO_{subset}_{image_id:012d}.jpg"  # file name of an image
 
     def questions_name(self, subset: str, task: str = OPEN_ENDED) -> str:
         """The file name of a subset's questions."""
@@ -66,21 +62,10 @@ class Release:
         return any(self.available_task(files, subset) for subset in self.subsets)
 
     def read(self, files: Files, subset: str, task: str = OPEN_ENDED, *, choices: bool = False) -> pa.Table:
-        """A subset's questions, in the file's order, with their annotations.
+        """A subset's questions, in the file's order, with their annotations, which are empty for test subsets.
 
-        Args:
-            files: with the questions and, unless it is a test subset, the annotations.
-            subset: its name in file names.
-            task: the task whose questions are read.
-            choices: add the column ``choices``, the texts of ``multiple_choices``.
-
-        Returns:
-            ``question_id``, ``image_id``, ``question``, ``answer`` (multiple_choice_answer), ``answers`` (lists of
-            ``ANSWER``), ``question_type``, ``answer_type`` and ``image_file``; answers and types of test subsets are
-            empty.
-
-        Raises:
-            InputError: a file is missing or malformed.
+        Columns ``question_id``, ``image_id``, ``question``, ``answer`` (multiple_choice_answer), ``answers`` (lists of
+        ``ANSWER``), ``question_type``, ``answer_type``, ``image_file`` and, with ``choices``, ``choices``.
         """
         questions = files.find(self.questions_name(subset, task))
         columns = partial(question_columns, choices=choices)

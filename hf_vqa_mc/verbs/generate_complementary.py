@@ -47,7 +47,7 @@ class GenerateComplementaryResult(Result):
     """The candidates of each question."""
 
     candidates: "pa.Table"
-    """one row per question, columns ``engines.complementary.COMPLEMENTARY``"""
+    """one row per question, columns ``engines.complementary.complementary.COMPLEMENTARY``"""
     figures: Mapping[str, Any]
     output: Path | None = None
 
@@ -121,7 +121,8 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
         inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
         check_output_file(output, "--output", inputs, settings.overwrite)
         check_suffix(output, "--output", FORMATS)
-    from hf_vqa_mc.engines.complementary import Known, complementary, read_captions, read_instances
+    from hf_vqa_mc.engines.complementary.complementary import complementary, read_captions, read_instances
+    from hf_vqa_mc.engines.complementary.premise import Known
     from hf_vqa_mc.extraction.store import ImageFeatures
 
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 
 from hf_vqa_mc.sources.open_ended import (
+    add_means,
     by_value,
     count,
     entropy,
     grouped,
-    mean_entropy,
     most_frequent,
     type_table,
 )
@@ -44,8 +44,10 @@ def test_counts_do_not_depend_on_the_pieces(rows, size):
 
 def test_mean_entropy_is_plain_and_weighted_by_rows():
     groups = {"even": Counter(a=1, b=1), "one": Counter(c=6)}
-    assert mean_entropy(groups) == (0.5, 0.25)
-    assert mean_entropy({}) == (0.0, 0.0)
+    figures = {"entropy": {}}
+    add_means(figures, groups, "types")
+    add_means(figures, {}, "none")
+    assert list(figures["entropy"].values()) == [0.5, 0.25, 0.0, 0.0]
 
 
 def test_equally_frequent_answers_are_sorted_by_name():

@@ -13,8 +13,7 @@ from datasets import DownloadConfig, DownloadManager
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.sources.download import Downloads, fetch
-from hf_vqa_mc.sources.files import RemoteFile
+from hf_vqa_mc.sources.files import Downloads, RemoteFile, fetch
 from hf_vqa_mc.sources.source import Source, open_source, read_triplets
 from tests.sources import fixtures
 from tests.sources.loopback import Publisher, serving

@@ -38,8 +38,7 @@ from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.schema import check_triplets
 from hf_vqa_mc.text.normalisation import comparable, words
 
-N_CANDIDATES = 24
-"""Nearest images shown to a worker (Goyal et al. 2017, Sect. 3)."""
+N_CANDIDATES = 24  # nearest images shown to a worker (Goyal et al. 2017, Sect. 3)
 
 COMPLEMENTARY = pa.schema(
     [
@@ -57,14 +56,11 @@ COMPLEMENTARY = pa.schema(
 )
 """One row per question."""
 
-SHARPNESS = 8.0
-"""Two questions of five words that differ in one (cosine 0.8) have weight 0.17; ours."""
-ON_IMAGE = 10.0
-"""Weight of the same question about the candidate itself; it outweighs questions about nearby images; ours."""
-LEAST_COSINE = 0.5
-"""Less similar questions share only words such as "what is the"; ours."""
-_OPENING = 2
-"""Number of first words that define a type of question, for the prior of questions that occur once; ours."""
+# Ours:
+SHARPNESS = 8.0  # two questions of five words that differ in one (cosine 0.8) have weight 0.17
+ON_IMAGE = 10.0  # weight of the same question about the candidate itself, which outweighs those about nearby images
+LEAST_COSINE = 0.5  # less similar questions share only words such as "what is the"
+_OPENING = 2  # first words that define a type of question, for the prior of questions that occur once
 _QUESTIONS_PER_TASK = 1024
 
 
@@ -84,21 +80,9 @@ def complementary(
     image (holds), one is known to be absent (fails), neither is known (unknown), or the question presupposes nothing,
     like "is there a dog?" (none).
 
-    Args:
-        features: float32 (images, dim), finite; may be memory-mapped.
-        image_ids: unique ids of the features' images, which are all candidates.
-        triplets: a table ``schema.TRIPLETS``; questions about images without features are left out and counted.
-        k: candidates per question; limited by the number of other images.
-        known: captions and annotated instances of the images.
-        progress: called with (step, done, total).
-
-    Returns:
-        A table ``COMPLEMENTARY``, in the order of the triplets; and statistics for JSON.
-
-    Raises:
-        InputError: features are not finite, or no question is about an image with features.
-
-    Source: Goyal et al. 2017, Sect. 3; the estimate is ours, see above.
+    ``features``: float32 (images, dim), may be memory-mapped; ``triplets``: a table ``schema.TRIPLETS``, of which
+    questions about images without features are left out and counted. Returns a table ``COMPLEMENTARY``, in the order
+    of the triplets, and statistics for JSON.
     """
     check_features(features, image_ids)
     index = {image_id: number for number, image_id in enumerate(image_ids)}
@@ -114,8 +98,26 @@ def complementary(
     table, images = triplets.filter(pa.array(images >= 0)).combine_chunks(), images[images >= 0]
     questions, answers = table["question"].to_pylist(), table["target"].to_pylist()
     near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
-    candidates = near.images[images]
-    differs, evidence = _answer_differs(questions, answers, images, candidates, near)
+    candidates = near.images[images]  # int32 (questions, candidates)
+    bags = WordBags.group(questions)
+    numbers: dict[str, int] = {}
+    keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
+    differs, evidence = np.empty(candidates.shape), np.empty(candidates.shape)
+    over_ranges(
+        _estimate,
+        len(questions),
+        _QUESTIONS_PER_TASK,
+        candidates,
+        near,
+        near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances)),
+        keys,
+        np.argsort(images, kind="stable"),
+        starts(np.bincount(images, minlength=len(near.images))),
+        _priors(questions, bags, keys),
+        (bags.of_question, bags.words, bags.word_starts, bags.squares),
+        differs,
+        evidence,
+    )
     premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
@@ -125,11 +127,8 @@ def complementary(
     progress("premises", len(questions), len(questions))
     width = candidates.shape[1]
     order = np.lexsort((np.broadcast_to(np.arange(width), candidates.shape), -differs, judged == FAILS))
-    ranked: list[NDArray[Any]] = [
-        np.take_along_axis(part, order, axis=1)
-        for part in (candidates, near.distances[images], differs, evidence, judged)
-    ]
-    candidates, distances, differs, evidence, judged = ranked
+    parts: tuple[NDArray[Any], ...] = (candidates, near.distances[images], differs, evidence, judged)
+    candidates, distances, differs, evidence, judged = (np.take_along_axis(part, order, axis=1) for part in parts)
     lists: list[pa.Array] = [pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))]
     lists += [pa.array(part.ravel()) for part in (distances, differs, evidence)]
     lists.append(pa.array(PREMISES, pa.string()).take(pa.array(judged.ravel())))
@@ -153,40 +152,6 @@ def complementary(
         },
     }
     return pa.Table.from_arrays(columns, schema=COMPLEMENTARY), figures
-
-
-def _answer_differs(
-    questions: Sequence[str],
-    answers: Sequence[str],
-    images: NDArray[np.int32],
-    candidates: NDArray[np.int32],
-    near: Nearest,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probability that the answers differ for other images, and the sum of w, float64 (questions, candidates).
-
-    ``images``: index of each question's image; ``candidates``: indices of images, int32 (questions, candidates).
-    """
-    bags = WordBags.group(questions)
-    numbers: dict[str, int] = {}
-    keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
-    differs, evidence = np.empty(candidates.shape), np.empty(candidates.shape)
-    reach = near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances))
-    over_ranges(
-        _estimate,
-        len(questions),
-        _QUESTIONS_PER_TASK,
-        candidates,
-        near,
-        reach,
-        keys,
-        np.argsort(images, kind="stable"),
-        starts(np.bincount(images, minlength=len(near.images))),
-        _priors(questions, bags, keys),
-        (bags.of_question, bags.words, bags.word_starts, bags.squares),
-        differs,
-        evidence,
-    )
-    return differs, evidence
 
 
 def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -246,7 +211,7 @@ def _estimate(
     differs: NDArray[np.float64],
     evidence: NDArray[np.float64],
 ) -> None:
-    """Fill in the rows of some questions; image i has the questions of_image[image_starts[i]:image_starts[i + 1]]."""
+    """Fill in the rows of some questions; image i has ``of_image[image_starts[i] : image_starts[i + 1]]``."""
     bag_of, words_of, word_starts, squares = bags
     for question in range(first, last):
         for column in range(candidates.shape[1]):
@@ -273,11 +238,7 @@ def _estimate(
 
 
 def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
-    """Read the captions of each image, by image_id, from COCO's ``captions_*.json``.
-
-    Raises:
-        InputError: a file is not of that form; names file, record and field.
-    """
+    """Read the captions of each image, by image_id, from COCO's ``captions_*.json``."""
     captions: dict[str, list[str]] = {}
     for path in paths:
         for _, records in read_lists(path, ("annotations",)):
@@ -287,16 +248,10 @@ def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozenset[str]]:
-    """Read the categories of the objects in each image, by image_id, from COCO's ``instances_*.json``.
+    """Read the categories of the objects in each image of COCO's ``instances_*.json``, and all categories.
 
     Images without objects have an empty set. All files must have the same categories and list the images of all their
     annotations, since objects that are missing from a truncated file would count as absent.
-
-    Returns:
-        The categories of each image, and all categories.
-
-    Raises:
-        InputError: a file is not of that form, is truncated, or has other categories; names file, record and field.
     """
     objects: dict[str, set[str]] = {}
     known: frozenset[str] | None = None

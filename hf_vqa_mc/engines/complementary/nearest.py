@@ -34,13 +34,7 @@ def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> N
 
 
 def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[int], None] | None = None) -> Nearest:
-    """Find the k other images nearest to each image by Euclidean distance of features (Goyal et al. 2017, Sect. 3).
-
-    Args:
-        features: float32 (images, dim), finite; may be memory-mapped.
-        k: number of neighbours; limited by the number of other images.
-        progress: called with the number of finished images.
-    """
+    """Find the k other images nearest to each image by Euclidean distance of finite features (images, dim)."""
     n, k = len(features), min(k, max(len(features) - 1, 0))
     found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
     if not k:

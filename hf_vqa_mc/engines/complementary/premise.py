@@ -12,10 +12,10 @@ clock?" needs a clock and no tree; "is there a tree?" and "is this a kitchen?" n
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -24,26 +24,10 @@ PREMISES = ("unknown", "holds", "fails", "none")
 """Names of the numbers above; none: nothing is presupposed, so the question fits any image."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """The schema of ``words.yaml``, which describes its keys."""
-
-    persons: dict[str, str]
-    people: frozenset[str]
-    function_words: frozenset[str]
-    picture: frozenset[str]
-    seldom_objects: frozenset[str]
-    often_objects: frozenset[str]
-    yes_or_no: frozenset[str]
-    articles: frozenset[str]
-    known: frozenset[str]
-    quantities: frozenset[str]
-    no: frozenset[str]
-
-
-WORDS = vocabulary("complementary/words", Words)
-_NOT_OBJECTS = WORDS.function_words | frozenset(SMALL_NUMBERS)
-_PERSONS = dict.fromkeys(WORDS.people, "person") | WORDS.persons
+WORDS = Vocabulary("complementary/words")
+_PRONOUNS = WORDS.read("persons", dict[str, str])
+_NOT_OBJECTS = WORDS["function words"] | frozenset(SMALL_NUMBERS)
+_PERSONS = dict.fromkeys(WORDS["people"], "person") | _PRONOUNS
 _ROOTS = {"object": 0, "matter": 2, "thing": 11}
 """Nouns with the index of the sense whose hyponyms are visible, which is directly below WordNet's physical entity:
 artefacts and animals; sky, water and food; parts of a body, rivers and lakes."""
@@ -57,17 +41,15 @@ _ASKS_WHETHER = frozenset(
 """Openings of questions that ask whether the object named next is shown."""
 _ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
 """Openings of questions that ask what the image shows, if an article comes next or the noun comes last."""
-_BEFORE_A_NOUN = WORDS.known | WORDS.articles | WORDS.quantities | frozenset(SMALL_NUMBERS)
+_BEFORE_A_NOUN = WORDS["known"] | WORDS["articles"] | WORDS["quantities"] | frozenset(SMALL_NUMBERS)
 
 
 @dataclass
 class Known:
-    """Known facts about images, by image_id."""
+    """Known facts about images, by image_id: captions, and the categories of annotated objects."""
 
     captions: dict[str, list[str]] = field(default_factory=dict)
-    """the captions of each image"""
-    instances: dict[str, set[str]] = field(default_factory=dict)
-    """the categories of the objects annotated in each image: all that it shows of ``categories``"""
+    instances: dict[str, set[str]] = field(default_factory=dict)  # all that the image shows of ``categories``
     categories: frozenset[str] = frozenset()
 
 
@@ -76,32 +58,27 @@ class Premises:
 
     def __init__(self, image_ids: Sequence[str], questions: Iterable[tuple[str, str, int]], known: Known) -> None:
         """``questions``: text, answer and the index of the image in ``image_ids``; ``known``: of the images."""
-        self._present: list[set[str]] = [set() for _ in image_ids]
+        names = {name: "_".join(words(name)) for name in known.categories}  # as objects_in has them: fire_hydrant
+        named: list[list[str]] = [[] for _ in image_ids]
         for question, answer, image in questions:
-            self._present[image] |= _with_kinds(_asserted(question, answer))
+            named[image] += _asserted(question, answer)
         self._absent: list[frozenset[str]] = []
-        for present, image_id in zip(self._present, image_ids, strict=True):
-            for caption in known.captions.get(image_id, ()):
-                present |= _with_kinds(objects_in(caption))
-            shown = known.instances.get(image_id)
-            present |= _with_kinds(map(_category, shown or ()))
-            absent = known.categories - shown if shown is not None else ()
-            self._absent.append(frozenset(map(_category, absent)))
+        for found, image_id in zip(named, image_ids, strict=True):
+            found += chain.from_iterable(map(objects_in, known.captions.get(image_id, ())))
+            shown = known.instances.get(image_id, known.categories)
+            found += [names[name] for name in known.instances.get(image_id, ())]
+            self._absent.append(frozenset(names[name] for name in known.categories - shown))
+        self._present = [frozenset[str]().union(*map(kinds_of, found)) for found in named]
 
     def judge(self, question: str, images: Iterable[int]) -> list[int]:
-        """Whether the objects that a question presupposes are known to be in images, given by index.
-
-        For each image HOLDS if all are known to be present, FAILS if one is known to be absent, else UNKNOWN; NONE if
-        the question presupposes nothing.
-        """
+        """For each image: HOLDS if all presupposed objects are known to be there, FAILS if one is known not to."""
         objects = presupposed(question)
-        if objects is None:
-            return [NONE for _ in images]
         judged = []
         for image in images:
-            missing = [noun for noun in objects if noun not in self._present[image]]
+            missing = [noun for noun in objects or () if noun not in self._present[image]]
             fails = any(self._absent[image] & kinds_of(noun) for noun in missing)
-            judged.append(HOLDS if objects and not missing else FAILS if fails else UNKNOWN)
+            state = HOLDS if objects and not missing else FAILS if fails else UNKNOWN
+            judged.append(NONE if objects is None else state)
         return judged
 
 
@@ -111,18 +88,11 @@ def presupposed(question: str) -> tuple[str, ...] | None:
 
     None is for questions that ask whether something is shown. The result is empty for questions that name no object,
     such as "is it raining?", and for "is this a dog or a cat?", which presupposes that one of them is shown.
-
-    >>> presupposed("Is there a big tree behind the clock?")
-    ('clock',)
-    >>> presupposed("Are there any trees?") is None
-    True
-    >>> presupposed("What color is the tree?")
-    ('tree',)
     """
     spoken = words(question)
     named = _named_in(spoken)
     first = spoken[0].removesuffix("n't").removesuffix("n’t") if spoken else ""
-    if first not in WORDS.yes_or_no:
+    if first not in WORDS["yes or no"]:
         return tuple(dict.fromkeys(one.noun for one in named))
     spoken[0] = first
     asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
@@ -137,13 +107,7 @@ def presupposed(question: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=1 << 16)
 def objects_in(text: str) -> tuple[str, ...]:
-    """The objects that a text names, as base forms: nouns whose most frequent sense is something visible.
-
-    >>> objects_in("What color are the women's umbrellas?")
-    ('woman', 'umbrella')
-    >>> objects_in("What time is it?")
-    ()
-    """
+    """The objects that a text names, as base forms: nouns whose most frequent sense is something visible."""
     return tuple(dict.fromkeys(one.noun for one in _named_in(words(text))))
 
 
@@ -153,21 +117,19 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     >>> noun_phrases("Two women sit at an old wooden table.")
     ('women', 'table', 'old wooden table')
     """
-    spoken = words(text)
+    spoken, adjectives = words(text), load_wordnet().adjectives
+    qualities = [
+        word not in _NOT_OBJECTS and not word.endswith("ing") and bool(adjectives.senses(word)) for word in spoken
+    ]
     found: list[str] = []
     for one in _named_in(spoken):
-        if spoken[one.start] in WORDS.persons:  # pronouns
+        if spoken[one.start] in _PRONOUNS:
             continue
         start = one.start
-        while start and _is_quality(spoken[start - 1]):
+        while start and qualities[start - 1]:
             start -= 1
         found += [" ".join(spoken[one.start : one.end]), " ".join(spoken[start : one.end])]
     return tuple(dict.fromkeys(found))
-
-
-def _is_quality(word: str) -> bool:
-    """Whether a word before a noun is an adjective, and no participle such as "wearing"."""
-    return word not in _NOT_OBJECTS and not word.endswith("ing") and bool(load_wordnet().adjectives.senses(word))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -196,12 +158,10 @@ def _named_in(spoken: Sequence[str]) -> list[_Named]:
     for position, word in enumerate(spoken):
         if found and found[-1].end > position:
             continue
-        pair = "_".join(spoken[position : position + 2])
+        pair, form = "_".join(spoken[position : position + 2]), _PERSONS.get(word, word)
         if position + 1 < len(spoken) and word not in _NOT_OBJECTS and (noun := _object(pair)):
             found.append(_Named(noun, position, position + 2))
-            continue
-        form = _PERSONS.get(word, word)
-        if form not in _NOT_OBJECTS and form not in WORDS.picture and (noun := _object(form)):
+        elif form not in _NOT_OBJECTS and form not in WORDS["picture"] and (noun := _object(form)):
             found.append(_Named(noun, position, position + 1))
     return found
 
@@ -214,7 +174,7 @@ def _opening(spoken: Sequence[str]) -> int:
 def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
     """Whether the question asks about this object, the first that it names: "is there a dog?", "is this a dog?"."""
     opening = _opening(spoken)
-    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS.articles or one.end == len(spoken))
+    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS["articles"] or one.end == len(spoken))
     if not opening and not is_kind:
         return False
     between = spoken[opening or len(("is", "this")) : one.start]
@@ -223,7 +183,7 @@ def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
 
 def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], known: Sequence[_Named]) -> bool:
     """Whether an object is referred to as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
-    if spoken[one.start] in WORDS.persons:
+    if spoken[one.start] in _PRONOUNS:
         return True
     position = one.start - 1
     if before and before[-1].end == one.start:
@@ -232,38 +192,29 @@ def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], know
         if any(other.start <= position < other.end for other in before):  # "the man wearing glasses"
             return False
         position -= 1
-    return position >= 0 and spoken[position] in WORDS.known
+    return position >= 0 and spoken[position] in WORDS["known"]
 
 
 def _asserted(question: str, answer: str) -> list[str]:
     """The objects that a question and its answer imply to be in the image."""
     spoken, said = words(question), words(answer)
-    if " ".join(said) in WORDS.no or (said and said[0] in WORDS.no):
+    if " ".join(said) in WORDS["no"] or (said and said[0] in WORDS["no"]):
         return []
     # "is this a dog or a cat?" names what is not shown
-    chooses = "or" in spoken and spoken[0] in WORDS.yes_or_no and said[:1] != ["yes"]
+    chooses = "or" in spoken and spoken[0] in WORDS["yes or no"] and said[:1] != ["yes"]
     return [*((presupposed(question) or ()) if chooses else objects_in(question)), *objects_in(answer)]
-
-
-def _with_kinds(nouns: Iterable[str]) -> set[str]:
-    return {kind for noun in nouns for kind in kinds_of(noun)}
-
-
-def _category(name: str) -> str:
-    """A category's name as objects_in returns it: "fire hydrant" is fire_hydrant."""
-    return "_".join(words(name))
 
 
 @lru_cache(maxsize=1 << 16)
 def _object(form: str) -> str:
     """The base form of a noun whose most frequent sense is an object, else ""."""
     nouns = load_wordnet().nouns
-    if form in WORDS.seldom_objects:
+    if form in WORDS["seldom objects"]:
         return ""
     for base in nouns.base_forms(form)[::-1]:  # "glass" before "glasses"
         senses = nouns.senses(base)
-        is_object = base in WORDS.often_objects or (senses and _is_object(senses[0]))
-        if is_object and base not in WORDS.seldom_objects:
+        is_object = base in WORDS["often objects"] or (senses and _is_object(senses[0]))
+        if is_object and base not in WORDS["seldom objects"]:
             return base
     return ""
 
@@ -278,15 +229,10 @@ def _first_sense_names() -> dict[int, list[str]]:
     return names
 
 
-@lru_cache(maxsize=1)
-def _roots() -> frozenset[int]:
-    nouns = load_wordnet().nouns
-    return frozenset(nouns.senses(lemma)[sense] for lemma, sense in _ROOTS.items())
-
-
 @lru_cache(maxsize=1 << 16)
 def _is_object(sense: int) -> bool:
-    return not _roots().isdisjoint(_ancestors(sense))
+    nouns = load_wordnet().nouns
+    return any(nouns.senses(lemma)[root] in _ancestors(sense) for lemma, root in _ROOTS.items())
 
 
 def _ancestors(sense: int) -> frozenset[int]:

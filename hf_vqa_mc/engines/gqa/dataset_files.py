@@ -2,14 +2,13 @@
 
 import json
 import tempfile
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache
-from itertools import chain, product, repeat
+from itertools import product
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +18,18 @@ from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, OPPOSITE, SHORT, YE
 from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.selection import Bools, QuestionTable
+from hf_vqa_mc.engines.gqa.selection import ROW, Bools, QuestionTable
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
 DIGITS = 4  # of the question's number in its id
+Record: TypeAlias = dict[str, Any]
 NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_group", "answer")
-
-Record = dict[str, Any]
 
 
 def question_id(image_id: str, number: int) -> str:
-    """A unique question id: the image's id and the question's number in four digits; InputError if it has more.
-
-    >>> question_id("2386621", 7)
-    '23866210007'
-    """
+    """A unique question id: the image's id and the question's number in four digits; InputError if it has more."""
     if number >= 10**DIGITS:
         raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; use a smaller --depth")
     return f"{image_id}{number:0{DIGITS}}"
@@ -84,14 +78,6 @@ def graph_record(graph: SceneGraph) -> Record:
     return {"width": graph.width, "height": graph.height, **graph.scene, "objects": objects}
 
 
-_TYPE_CODES = {
-    name: np.dtype(get_args(get_args(kind)[1])[0]).char
-    for name, kind in get_type_hints(QuestionTable).items()
-    if get_origin(kind) is np.ndarray
-}
-"""Column to its array's type code: 40 bytes per question."""
-
-
 class QuestionStore(AbstractContextManager["QuestionStore"]):
     """All questions before balancing: records in a temporary file, columns of integers in memory."""
 
@@ -99,7 +85,7 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         """``folder``: where the temporary file is created."""
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder)
         self._sizes: dict[str, int] = {}  # image to its questions
-        self._columns = {name: array(code) for name, code in _TYPE_CODES.items()}
+        self._rows = [np.empty(0, ROW)]
         self._codes: dict[str, dict[str, int]] = defaultdict(dict)  # column to name to code
         self._vocabulary: set[str] = set()
 
@@ -112,26 +98,18 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         self._sizes[image] = len(questions)
         self._code("image", image)
         self._file.write(json.dumps(graph_record(graph)) + "\n")
+        rows = []
         for number, question in enumerate(questions):
             record = question_record(question, image, follow.entailed[number], follow.equivalent[number])
             self._file.write(json.dumps([question_id(image, number), record]) + "\n")
             words = question.question.text.rstrip("?.!").lower().split()
             self._vocabulary.update(word.strip(",") for word in words)
             self._vocabulary.update(question.answer.lower().split())
-            row = (
-                self._code("image", image),
-                number,
-                *(self._code(name, record["types"][name]) for name in ("structural", "semantic", "detailed")),
-                self._code("global_group", question.global_group),
-                self._code("local_group", question.local_group),
-                self._code("answer", question.answer),
-                follow.content[number],
-                len(words),
-                len(question.program),
-                len(follow.entailed[number]),
-            )
-            for column, value in zip(self._columns.values(), row, strict=True):
-                column.append(value)
+            types = (self._code(name, record["types"][name]) for name in ("structural", "semantic", "detailed"))
+            named = (self._code(name, getattr(question, name)) for name in ("global_group", "local_group", "answer"))
+            numbers = (follow.content[number], len(words), len(question.program), len(follow.entailed[number]))
+            rows.append((self._code("image", image), number, *types, *named, *numbers))
+        self._rows.append(np.array(rows, ROW))
 
     def _code(self, column: str, name: str) -> int:
         """A name's index, -1 for no name."""
@@ -140,9 +118,8 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
 
     def table(self) -> QuestionTable:
         """The columns of all questions, in order."""
-        columns = {name: np.array(values, values.typecode) for name, values in self._columns.items()}
         names = {name: list(self._codes[name]) for name in NAMED}
-        return QuestionTable(**columns, names=names, vocabulary=len(self._vocabulary))
+        return QuestionTable(np.concatenate(self._rows), names, len(self._vocabulary))
 
     def images(self) -> Iterator[tuple[str, Record, list[tuple[str, Record]]]]:
         """Each image's id, its graph's record and its questions' ids and records, in order."""
@@ -150,19 +127,6 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         for image, size in self._sizes.items():
             graph = json.loads(self._file.readline())
             yield image, graph, [json.loads(self._file.readline()) for _ in range(size)]
-
-
-@contextmanager
-def _json_object(path: Path) -> Iterator[Callable[[str, str], None]]:
-    """Write an object of keys and values, one per line."""
-    with path.open("w", encoding="utf-8") as file:
-        separators = chain("{", repeat(","))
-
-        def add(key: str, value: str) -> None:
-            file.write(f"{next(separators)}\n{json.dumps(key)}: {value}")
-
-        yield add
-        file.write("{}\n" if next(separators) == "{" else "\n}\n")
 
 
 def write_dataset(
@@ -181,41 +145,50 @@ def write_dataset(
     balanced = kept.tolist()
     index = 0
     with ExitStack() as stack:
-        add = {
-            (split, name): stack.enter_context(_json_object(folder / f"{split}_{name}.json"))
+        files = {
+            (split, name): stack.enter_context((folder / f"{split}_{name}.json").open("w", encoding="utf-8"))
             for split, name in product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES))
         }
+        started: set[tuple[str, str]] = set()
+
+        def add(split: str, name: str, key: str, value: str) -> None:
+            """Write a key and a value of an object on a line."""
+            files[split, name].write(f"{',' if (split, name) in started else '{'}\n{json.dumps(key)}: {value}")
+            started.add((split, name))
+
         for number, (split, (image, graph, questions)) in enumerate(zip(splits, store.images(), strict=True)):
-            add[split, GRAPHS](image, json.dumps(graph))
+            add(split, GRAPHS, image, json.dumps(graph))
             for question, record in questions:
                 record["isBalanced"] = balanced[index]
                 text = json.dumps(record)
-                add[split, ALL](question, text)
+                add(split, ALL, question, text)
                 if balanced[index]:
-                    add[split, BALANCED](question, text)
-                    add[split, CHOICES](question, choices(index, record, graph))
+                    add(split, BALANCED, question, text)
+                    add(split, CHOICES, question, choices(index, record, graph))
                 index += 1
             if number % 64 == 0:
                 progress("writing", number, len(splits))
+        for where, file in files.items():
+            file.write("\n}\n" if where in started else "{}\n")
         progress("writing", len(splits), len(splits))
 
 
 def _choices(table: QuestionTable) -> Callable[[int, Record, Record], str]:
     """The valid and plausible answers to a question, by index, record and scene graph, as json (Sect. 4.4).
 
-    Valid: all answers of the question's global group, or of its detailed type if it has none; yes and no; the options
-    of a choice or comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and
-    no.
+    Valid: all answers of the question's global group or else detailed type; yes and no; the options of a choice or
+    comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and no.
     """
-    scopes = np.where(table.global_group >= 0, table.global_group, -2 - table.detailed.astype(np.int64))
-    valid, seen = (_by_group(groups, table.answer, table.names["answer"]) for groups in (scopes, table.local_group))
+    rows = table.rows
+    scopes = np.where(rows["global_group"] >= 0, rows["global_group"], -2 - rows["detailed"].astype(np.int64))
+    valid, seen = (_by_group(of, rows["answer"], table.names["answer"]) for of in (scopes, rows["local_group"]))
 
     @cache
     def in_groups(scope: int, local: int) -> str:
         return json.dumps({"valid": valid[scope], "plausible": sorted({*seen[local]} & {*valid[scope]})})
 
     def line(index: int, record: Record, graph: Record) -> str:
-        answer, scope, local = record["answer"], int(scopes[index]), int(table.local_group[index])
+        answer, scope, local = record["answer"], int(scopes[index]), int(rows["local_group"][index])
         if answer in OPPOSITE:
             return json.dumps({"valid": [YES, NO], "plausible": [YES, NO]})
         options = _options(record, graph)

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate, islice, product
-from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 LIKELIEST = 12  # A decoy is drawn from this many of the most likely ones, each with its weight.
 _SMOOTHING = 2.0  # added to the number of images with a kind, which divides co-occurrences
@@ -26,21 +25,11 @@ _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top 
 _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 
 
-@dataclass(frozen=True)
-class Unannotated:
-    """The schema of ``unannotated.yaml``, which describes its keys."""
-
-    category_suggests: dict[str, tuple[str, ...]]
-    kind_suggests: dict[str, tuple[str, ...]]
-    has: dict[str, tuple[str, ...]]
-    any_of: dict[str, tuple[str, ...]]
-    rarely_annotated: frozenset[str]
-    wide_words: frozenset[str]
-    parts: frozenset[str]
-
-
-UNANNOTATED = vocabulary("gqa/unannotated", Unannotated)
-_NEVER_ABSENT = UNANNOTATED.rarely_annotated | UNANNOTATED.wide_words
+UNANNOTATED = Vocabulary("gqa/unannotated")
+_CATEGORY_SUGGESTS, _KIND_SUGGESTS, _HAS, _ANY_OF = (
+    UNANNOTATED.read(key, dict[str, frozenset[str]]) for key in ("category suggests", "kind suggests", "has", "any of")
+)
+_NEVER_ABSENT = UNANNOTATED["rarely annotated"] | UNANNOTATED["wide words"]
 
 
 @dataclass
@@ -56,10 +45,6 @@ class _Image:
     near: dict[str, dict[str, float]] = field(default_factory=dict)  # absent kinds with weights, by kind nearby
 
 
-def _counters() -> defaultdict[Any, Counter[str]]:
-    return defaultdict(Counter)
-
-
 class Distractors:
     """Decoys by counts over all graphs; what is computed for one graph is kept until the next one is passed."""
 
@@ -67,44 +52,42 @@ class Distractors:
         """Count in one pass; memory grows with the vocabulary, not with the graphs."""
         self.ontology = ontology
         self._kinds: Counter[str] = Counter()  # kind to images that show it
-        self._together = _counters()  # kind to the kinds in the same image
-        self._names = _counters()  # kind to its names, in objects
-        self._values = _counters()  # (kind or category, type)
-        self._objects_of, self._subjects_of = _counters(), _counters()  # (kind or category at one end, relation)
-        self._relations = _counters()  # kinds or categories of subject and object
-        self._scenes = _counters()  # weather, location, place to values, in images
+        self._counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        """- ("together", kind): kinds in the same image; ("names", kind): its names, in objects
+        - ("values", kind or category, type); ("scenes", type): weather, location, place, in images
+        - ("objects", subject, relation), ("subjects", object, relation): kinds, by kind or category at the other end
+        - ("relations", subject, object): by their kinds or categories
+        """
         self._last: _Image | None = None
         for graph in graphs:
             self._count(graph)
-        self._usual_name = {kind: _sorted(counts)[0] for kind, counts in self._names.items()}
-        self._siblings, self._excluded = cache(self._all_siblings), cache(self._all_excluded)
-        self._likely_near = cache(lambda kind: _sorted(self._together.get(kind, {})))
+        named = ((key[1], counts) for key, counts in self._counts.items() if key[0] == "names")
+        self._usual_name = {kind: _sorted(counts)[0] for kind, counts in named}
+        self._siblings = cache(self._all_siblings)
+        self._likely_near = cache(lambda kind: _sorted(self._counts.get(("together", kind), {})))
 
     def _count(self, graph: SceneGraph) -> None:
         kinds = sorted({self._kind(thing) for thing in graph.objects.values()})
         self._kinds.update(kinds)
         for kind in kinds:
-            self._together[kind].update(other for other in kinds if other != kind)
+            self._counts["together", kind].update(other for other in kinds if other != kind)
         for scene_kind, value in graph.scene.items():
-            self._scenes[scene_kind][value] += 1
+            self._counts["scenes", scene_kind][value] += 1
         for thing in graph.objects.values():
-            self._names[self._kind(thing)][thing.name] += 1
             own = self.ontology.above(thing.name)
-            for kind, values in thing.values.items():
-                if kind and kind not in _POSITIONS:
-                    for name in own:
-                        self._values[name, kind].update(values)
+            self._counts["names", own[0]][thing.name] += 1
+            for kind, name in product(thing.values.keys() - _POSITIONS.keys() - {""}, own):
+                self._counts["values", name, kind].update(thing.values[kind])
             for relation, target in thing.relations:
-                if relation not in (LEFT, RIGHT):
-                    self._count_relation(own, relation, self.ontology.above(graph.objects[target].name))
-
-    def _count_relation(self, own: tuple[str, ...], relation: str, others: tuple[str, ...]) -> None:
-        for name in (*own, ANYTHING):
-            self._objects_of[name, relation][others[0]] += 1
-        for pair in product(own, others):
-            self._relations[pair][relation] += 1
-        for other in (*others, ANYTHING):
-            self._subjects_of[other, relation][own[0]] += 1
+                if relation in (LEFT, RIGHT):
+                    continue
+                others = self.ontology.above(graph.objects[target].name)
+                for name in (*own, ANYTHING):
+                    self._counts["objects", name, relation][others[0]] += 1
+                for one, other in product(own, others):
+                    self._counts["relations", one, other][relation] += 1
+                for other in (*others, ANYTHING):
+                    self._counts["subjects", other, relation][own[0]] += 1
 
     def _kind(self, thing: SceneObject) -> str:
         return self.ontology.nouns[thing.name].kind
@@ -117,13 +100,12 @@ class Distractors:
         """
         if object_id == SCENE:
             values: tuple[str, ...] = (graph.scene[kind],) if kind in graph.scene else ()
-            seen = [self._scenes[kind]] if kind in self._scenes else []
+            seen = [self._counts.get(("scenes", kind), Counter())]
         else:
             thing = graph.objects[object_id]
             values = thing.values.get(kind, ())
-            seen = [self._values.get((name, kind), Counter()) for name in self.ontology.above(thing.name)]
-            if kind in _POSITIONS:
-                seen = [Counter(_POSITIONS[kind])]
+            above = self.ontology.above(thing.name)
+            seen = [self._counts.get(("values", name, kind), Counter(_POSITIONS.get(kind, ()))) for name in above]
         if not values or kind not in self.ontology.exclusive:
             return None
         rivals = self.ontology.values.get(kind, ())
@@ -141,7 +123,7 @@ class Distractors:
         """The name of an object that is certainly absent, but frequent in images with an object like ``near``."""
         image, kind = self._image(graph), self._kind(graph.objects[near])
         if kind not in image.near:
-            counts, total = self._together.get(kind, Counter()), self._kinds[kind] + _SMOOTHING
+            counts, total = self._counts.get(("together", kind), Counter()), self._kinds[kind] + _SMOOTHING
             weights = ((self._usual_name[other], counts[other] / total) for other in self._likely_near(kind))
             image.near[kind] = self._absent_from(graph, weights)
         return _drawn(image.near[kind], rng)
@@ -151,10 +133,9 @@ class Distractors:
 
         ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
         """
-        counts = self._subjects_of if side == "s" else self._objects_of
         context = self._image(graph).context
         for name in (*self.ontology.above(graph.objects[object_id].name), ANYTHING):
-            seen = counts.get((name, relation), Counter())
+            seen = self._counts.get(("subjects" if side == "s" else "objects", name, relation), Counter())
             weights = {kind: count * (0.005 + context.get(kind, 0.0)) for kind, count in seen.items()}
             names = ((self._usual_name[kind], weights[kind]) for kind in _sorted(weights))
             if wanted := self._absent_from(graph, names):
@@ -169,44 +150,38 @@ class Distractors:
         nouns, noun = self.ontology.nouns, self.ontology.nouns[name]
         found: dict[str, float] = {}
         for kind, count in self._kinds.items():
-            if kind == category or not self.ontology.isa(self._usual_name[kind], category):
+            usual = nouns[self._usual_name[kind]]
+            if kind == category or not self.ontology.isa(usual.name, category):
                 continue
-            other = self._in_number(kind, plural=noun.plural, mass=noun.mass)
-            if other is not None and not self.ontology.mixed_up(name, other):
+            other = usual.name
+            if usual.plural != noun.plural or (usual.mass != noun.mass and not noun.plural):  # in the other number
+                other = "" if usual.mass or noun.mass else usual.plural_form if noun.plural else usual.singular
+            if other in nouns and not self.ontology.mixed_up(name, other):
                 found[other] = count * (1.0 + len(set(noun.parents) & set(nouns[other].parents)))
         return {other: found[other] for other in _sorted(found)}
-
-    def _in_number(self, kind: str, *, plural: bool, mass: bool) -> str | None:
-        usual = self.ontology.nouns[self._usual_name[kind]]
-        if usual.plural == plural and (usual.mass == mass or plural):
-            return usual.name
-        if usual.mass or mass:
-            return None
-        other = usual.plural_form if plural else usual.singular
-        return other if other and other in self.ontology.nouns else None
 
     def relation(self, graph: SceneGraph, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
         """Another relation that is plausible between such objects but certainly does not hold between these two."""
         if relation in (LEFT, RIGHT):
             return RIGHT if relation == LEFT else LEFT
-        annotated = {name for name, other in graph.objects[subject].relations if other == target}
-        barred = {relation, *self.ontology.relations[relation].related, *annotated}
-        excluded = [name for name in self._excluded(relation) if name not in barred]
+        words = self.ontology.relations
+        barred = {relation, *words[relation].related}
+        barred |= {name for name, other in graph.objects[subject].relations if other == target}
+        excluded = [
+            name
+            for name in words
+            if name not in barred and (name in words[relation].excludes or relation in words[name].excludes)
+        ]
         ones, others = (self.ontology.above(graph.objects[key].name) for key in (subject, target))
-        weights: dict[str, float] = {}
-        for pair in product(ones, others):
-            seen = self._relations.get(pair, Counter())
+        for one, other in product(ones, others):
+            seen = self._counts.get(("relations", one, other), Counter())
             if weights := {name: float(seen[name]) for name in excluded if seen[name]}:
                 return _drawn(weights, rng)
         for name in excluded:
-            is_of_one = any((one, name) in self._objects_of for one in ones)
-            if name in _PLAIN or (is_of_one and any((other, name) in self._subjects_of for other in others)):
+            is_of_one = any(("objects", one, name) in self._counts for one in ones)
+            if name in _PLAIN or (is_of_one and any(("subjects", other, name) in self._counts for other in others)):
                 weights[name] = 1.0
         return _drawn(weights, rng)
-
-    def _all_excluded(self, relation: str) -> list[str]:
-        relations, own = self.ontology.relations, self.ontology.relations[relation].excludes
-        return [name for name in relations if name in own or relation in relations[name].excludes]
 
     def _absent_from(self, graph: SceneGraph, weighted: Iterable[tuple[str, float]]) -> dict[str, float]:
         """The first of the names that no object in the image can have."""
@@ -222,7 +197,7 @@ class Distractors:
                 not noun.vague
                 and noun.kind not in _NEVER_ABSENT
                 and noun.kind not in image.might_be
-                and UNANNOTATED.parts.isdisjoint(noun.parents)
+                and UNANNOTATED["parts"].isdisjoint(noun.parents)
                 and own.isdisjoint(image.kinds)
                 and own.isdisjoint(image.suggested)
                 and image.kinds.isdisjoint(self.ontology.similar_kinds.get(noun.kind, ()))
@@ -238,13 +213,13 @@ class Distractors:
         for kind in kinds:
             parents = self.ontology.nouns[kind].parents
             might_be.update(parents, self.ontology.similar_kinds.get(kind, ()))
-            suggested.update(UNANNOTATED.kind_suggests.get(kind, ()), UNANNOTATED.any_of.get(kind, ()))
+            suggested.update(_KIND_SUGGESTS.get(kind, ()), _ANY_OF.get(kind, ()))
             for above in (kind, *parents):
-                suggested.update(UNANNOTATED.category_suggests.get(above, ()), UNANNOTATED.has.get(above, ()))
+                suggested.update(_CATEGORY_SUGGESTS.get(above, ()), _HAS.get(above, ()))
         context: dict[str, float] = defaultdict(float)
         for kind in sorted(annotated):
             images = self._kinds[kind] + _SMOOTHING
-            for other, count in self._together.get(kind, Counter()).items():
+            for other, count in self._counts.get(("together", kind), Counter()).items():
                 context[other] += count / images / len(annotated)
         self._last = _Image(graph, frozenset(kinds), frozenset(might_be), frozenset(suggested), context)
         return self._last

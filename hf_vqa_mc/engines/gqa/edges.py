@@ -1,66 +1,39 @@
 """The relations of a scene graph: the consistent ones of its file, and implied ones (Sect. 3.2)."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from itertools import chain, combinations, permutations
 from typing import TypeAlias
 
 import numpy as np
 import scipy
 
-from hf_vqa_mc.engines.gqa.cleaning import folded
-from hf_vqa_mc.engines.gqa.ontology import RELATIONS, Noun, Ontology
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, is_left_of
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.gqa.ontology import PREPOSITIONS, RELATIONS, Noun, Ontology
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, RawGraph, RawObject, is_left_of
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
 
 
-@dataclass(frozen=True)
-class Direction:
-    """Relations of one direction, by whether the subject comes first."""
-
-    forward: frozenset[str]
-    backward: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class EdgeRules:
-    """The schema of ``edges.yaml``, which describes its keys."""
-
-    one_way: dict[str, Direction]
-    touching: frozenset[str]
-    touching_verbs: frozenset[str]
-    postures: frozenset[str]
-    carries: frozenset[str]
-    parts: frozenset[str]
-    always_parts: frozenset[str]
-    living: frozenset[str]
-    worn: frozenset[str]
-    of_parts: frozenset[str]
-    of_hands: frozenset[str]
-    not_to_clothes: frozenset[str]
-    not_both: tuple[frozenset[str], ...]
-    mutual: frozenset[str]
-
-
-RULES = vocabulary("gqa/edges", EdgeRules)
-_WAYS = {name: (way, True) for way, of_way in RULES.one_way.items() for name in of_way.forward} | {
-    name: (way, False) for way, of_way in RULES.one_way.items() for name in of_way.backward
+RULES = Vocabulary("gqa/edges")
+_SPELLINGS = RELATIONS.read("spellings", dict[str, str])
+_NOT_BOTH = RULES.read("not both", tuple[frozenset[str], ...])
+_WAYS = {
+    name: (way, direction == "forward")
+    for way, directions in RULES.read("one way", dict[str, dict[str, tuple[str, ...]]]).items()
+    for direction, names in directions.items()
+    for name in names
 }
+"""Relation to its way, and whether the subject comes first."""
 _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
 
 def clean_relations(
     raw: RawGraph, things: Mapping[str, RawObject], same: Mapping[str, str], ontology: Ontology, problems: Counter[str]
 ) -> dict[str, set[tuple[str, str]]]:
-    """(Relation, object) by subject: those of the file and implied ones, without inconsistent ones.
-
-    ``things``: the normalised objects; ``same``: duplicate objects to the kept ones.
-    """
+    """(Relation, object) by subject, of the file and implied, without inconsistent ones; ``same``: duplicates."""
     edges: set[Edge] = set()
     problems["relation: of an object that is not there"] += raw.lost
     for key, thing in raw.objects.items():
@@ -118,15 +91,15 @@ def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
     above, below = {subject.kind, *subject.parents}, {target.kind, *target.parents}
     if relation in (LEFT, RIGHT):
         return False
-    if above & RULES.parts:
-        if below & (RULES.living | {"vehicle"}) or subject.kind in RULES.always_parts:
-            return relation not in RULES.of_parts  # the tail attached to the giraffe
-        return relation not in RULES.of_hands and relation.split()[0].endswith("ing")  # the hand hugging a bear
-    if above & RULES.living and below & RULES.worn:
-        return relation in RULES.not_to_clothes  # the woman in a shirt
-    if above & RULES.living and below & RULES.parts:
+    if above & RULES["parts"]:
+        if below & (RULES["living"] | {"vehicle"}) or subject.kind in RULES["always parts"]:
+            return relation not in RULES["of parts"]  # the tail attached to the giraffe
+        return relation not in RULES["of hands"] and relation.split()[0].endswith("ing")  # the hand hugging a bear
+    if above & RULES["living"] and below & RULES["worn"]:
+        return relation in RULES["not to clothes"]  # the woman in a shirt
+    if above & RULES["living"] and below & RULES["parts"]:
         return True
-    return relation == "wearing" and bool(below & (RULES.parts | RULES.living))
+    return relation == "wearing" and bool(below & (RULES["parts"] | RULES["living"]))
 
 
 def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology: Ontology) -> set[Edge]:
@@ -142,19 +115,15 @@ def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology:
             words = ontology.relations[name]
             reverse = words.inverse != name and (name in pairs[other, key] or words.inverse in names)
             against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
-            against |= any(name in ones and names & others for ones, others in permutations(RULES.not_both))
-            if (reverse and name not in RULES.mutual) or against or name in impossible:
+            against |= any(name in ones and names & others for ones, others in permutations(_NOT_BOTH))
+            if (reverse and name not in RULES["mutual"]) or against or name in impossible:
                 wrong.add((key, name, other))
     wrong |= {(target, ontology.relations[name].inverse, subject) for subject, name, target in wrong}
     return wrong & edges
 
 
 def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
-    """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle.
-
-    >>> sorted(in_cycles({("cat", "on", "box"), ("box", "sitting on", "cat"), ("cat", "on", "mat")}))
-    [('box', 'sitting on', 'cat'), ('cat', 'on', 'box')]
-    """
+    """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle."""
     ends: dict[Edge, tuple[tuple[str, str], ...]] = {}
     for edge in edges:
         name = next((name for name in _PREPOSITIONS if edge[1] == name or edge[1].endswith(f" {name}")), "")
@@ -174,18 +143,15 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
     """The pairs of objects that touch, so that neither is to the left of the other.
 
     A rider and the horse, a plate and the table below it; what a person wears or holds is where the person is.
-
-    >>> [sorted(pair) for pair in touching({("man", "riding", "horse"), ("dog", "near", "man")})]
-    [['horse', 'man']]
     """
     pairs = set()
     carried: dict[str, set[str]] = defaultdict(set)
     for one, name, other in edges:
         first, _, rest = name.partition(" ")
-        verb_touches = first in RULES.touching_verbs and not (first in RULES.postures and rest)
-        if verb_touches or name in RULES.touching or rest in RULES.touching:
+        verb_touches = first in RULES["touching verbs"] and not (first in RULES["postures"] and rest)
+        if verb_touches or name in RULES["touching"] or rest in RULES["touching"]:
             pairs.add(frozenset((one, other)))
-        if name in RULES.carries:
+        if name in RULES["carries"]:
             carried[one].add(other)
     found = set(pairs)
     for owner, things in carried.items():
@@ -195,24 +161,29 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
 
 
 _THIRD_PERSON = re.compile(r"^([a-z]+?)(?:(ie)s|(sse|she|che|xe|zze)s|s)$")
+_INVISIBLE = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and invisible characters.
+
+
+def folded(text: str) -> str:
+    """NFKD letters without accents, marks and invisible characters."""
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in _INVISIBLE)
 
 
 def cleaned_relation(text: str) -> str:
-    """An annotator's relation in the form that follows "is"; "" if it has no meaning.
-
-    >>> [cleaned_relation(text) for text in ("ON", "wears", "are sitting in a", "has", "laying on", "left of")]
-    ['on', 'wearing', 'sitting in', '', 'lying on', 'to the left of']
-    """
+    """An annotator's relation in the form that follows "is" (wearing, for wears); "" if it has no meaning."""
     words = re.sub(r"[^a-z ]", " ", folded(text).lower()).split()
     while words and words[0] in ("is", "are", "was", "were", "be", "being", "been", "currently"):
         words = words[1:]
     while len(words) > 1 and words[-1] in ("a", "an", "the", "his", "her", "its", "their", "one", "two", "some"):
         words = words[:-1]
-    if words and words[0] not in RELATIONS.prepositions:
+    if words and words[0] not in PREPOSITIONS:
         words[0] = _participle(words[0])
     name = " ".join(words)
-    name = RELATIONS.spellings.get(name, name)
-    return "" if name in RELATIONS.says_nothing else name
+    name = _SPELLINGS.get(name, name)
+    return "" if name in RELATIONS["says nothing"] else name
 
 
 def _participle(word: str) -> str:
@@ -222,11 +193,11 @@ def _participle(word: str) -> str:
     if found:
         stem = found[1] + ("y" if found[2] else (found[3] or ""))
         bases += [stem, stem.removesuffix("e")]
-    base = next((base for base in bases if base in RELATIONS.verbs), "")
+    base = next((base for base in bases if base in RELATIONS["verbs"]), "")
     if not base:
         return word
     if base == "lie":
         return "lying"
-    if base in RELATIONS.doubled:
+    if base in RELATIONS["doubled"]:
         return base + base[-1] + "ing"
     return (base[:-1] if base.endswith("e") and not base.endswith("ee") else base) + "ing"

@@ -10,6 +10,7 @@ presupposes. Within a question an object id represents the object that the quest
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import chain, product
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,11 +24,10 @@ IT = ""  # The described object, in the conditions of a description.
 
 Fact: TypeAlias = tuple[Any, ...]
 """One of
-- ("value", id, type, value, yes or no), ("exact", id, type, value): the only value of the type
+- ("value", id or `SCENE`, type, value, yes or no), ("exact", id or `SCENE`, type, value): the only value of the type
 - ("kind", id, kind, yes or no), ("name", id, name)
 - ("relation", subject, relation, id, yes or no)
 - ("some", Described), ("none", Described), ("only", Described, id)
-- ("scene", type, value, yes or no), ("scene exact", type, value)
 - ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
 - ("or", facts), ("program", program, answer)
 """
@@ -64,29 +64,41 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
     They are sound, not complete: in every image in which the first question has the same answer, whatever objects it
     refers to, the second one has the same answer too, if its references are unambiguous in that image and it has an
-    answer. The answers of the questions must be correct.
+    answer.
     """
     statements = [Statement(question, graph, ontology) for question in questions]
     only = list(dict.fromkeys(chain.from_iterable(statement.references for statement in statements)))
-    index = _Implied(ontology)
-    alike: dict[object, list[int]] = defaultdict(list)
-    contents: dict[object, int] = {}
-    keys = []
-    for number, statement in enumerate(statements):
+    numbers: dict[Fact, int] = {}  # of the facts that settle questions
+    about: dict[Fact, list[Fact]] = defaultdict(list)
+    settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)  # fact to questions, other facts needed
+    for question, statement in enumerate(statements):
         for way in statement.ways(only):
-            index.need(number, way)
-        content = statement.question.answer, frozenset(statement.facts)
-        keys.append((frozenset(statement.references), content))
-        alike[keys[-1]].append(number)
-        contents.setdefault(content, len(contents))
-    settled = (index.settled(statement.all_facts()) for statement in statements)
-    entailed = [sorted(found.union(alike[keys[number]]) - {number}) for number, found in enumerate(settled)]
-    return Entailments(entailed, [alike[key] for key in keys], [contents[content] for _, content in keys])
+            for fact in way:
+                if fact not in numbers:
+                    numbers[fact] = len(numbers)
+                    about[_about_what(fact)].append(fact)
+            first, *others = (numbers[fact] for fact in way)
+            settles[first].append((question, frozenset(others)))
 
+    @cache
+    def implied(fact: Fact) -> list[int]:
+        pairs = ((one, other) for one in _both_ways(ontology, fact) for other in about.get(_about_what(one), ()))
+        return [numbers.get(fact, -1), *(numbers[other] for one, other in pairs if _implies(ontology, one, other))]
 
-def _kind_of(ontology: Ontology, name: str) -> str:
-    """The kind by which a name selects: a noun's kind, or the category itself."""
-    return ontology.nouns[name].kind if name in ontology.nouns else name
+    contents = [(statement.question.answer, frozenset(statement.facts)) for statement in statements]
+    keys = [
+        (frozenset(statement.references), content) for statement, content in zip(statements, contents, strict=True)
+    ]
+    alike: dict[object, list[int]] = defaultdict(list)
+    for question, key in enumerate(keys):
+        alike[key].append(question)
+    entailed = []
+    for question, statement in enumerate(statements):
+        known = set(chain.from_iterable(map(implied, statement.all_facts())))
+        settled = {other for fact in known for other, needed in settles.get(fact, ()) if needed <= known}
+        entailed.append(sorted(settled.union(alike[keys[question]]) - {question}))
+    codes = {content: code for code, content in enumerate(dict.fromkeys(contents))}
+    return Entailments(entailed, [alike[key] for key in keys], [codes[content] for content in contents])
 
 
 def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
@@ -107,14 +119,11 @@ def _relation(ontology: Ontology, subject: str, relation: str, target: str, sign
     return ("relation", subject, relation, target, sign)
 
 
-def _about(fact: Fact, one: str, other: str) -> Fact:
-    """A "value" or "relation" fact about another object."""
+def _about(fact: Fact, one: str, other: str, opposite: bool = False) -> Fact:
+    """A "value" or "relation" fact, or its opposite, about another object."""
     ends = (1, 3) if fact[0] == "relation" else (1,)
-    return tuple(other if index in ends and part == one else part for index, part in enumerate(fact))
-
-
-def _opposite(fact: Fact) -> Fact:
-    return (*fact[:-1], OPPOSITE[fact[-1]])
+    *parts, sign = (other if index in ends and part == one else part for index, part in enumerate(fact))
+    return (*parts, OPPOSITE[sign] if opposite else sign)
 
 
 def _objects(fact: Fact) -> Iterator[str]:
@@ -139,6 +148,51 @@ class _Unknown(Exception):
     """The program has an unknown form."""
 
 
+def _about_what(fact: Fact) -> Fact:
+    """What a fact and those that it may imply have in common."""
+    match fact:
+        case (("some" | "none") as what, _):
+            return (what,)
+        case "relation", subject, _, target, _:
+            return ("relation", subject, target)
+        case (("value" | "exact"), key, kind, *_):
+            return ("value", key, kind)
+        case (("kind" | "name"), key, *_):
+            return ("kind", key)
+    return ()
+
+
+def _both_ways(ontology: Ontology, fact: Fact) -> list[Fact]:
+    """A fact and, if it is a relation, the inverse one."""
+    if fact[0] != "relation" or not (inverse := ontology.relations[fact[2]].inverse):
+        return [fact]
+    _, subject, _, target, sign = fact
+    return [fact, ("relation", target, inverse, subject, sign)]
+
+
+def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
+    """Whether a fact implies another one about the same."""
+    match fact[0], other[0]:
+        case "some", "some":
+            return _includes(ontology, other[1], fact[1])
+        case "none", "none":
+            return _includes(ontology, fact[1], other[1])
+        case "relation", "relation":
+            excluded = fact[2] in ontology.relations[other[2]].excludes
+            return fact[4] == YES and (other[2] == fact[2] if other[4] == YES else excluded)
+        case "exact", "value":
+            value, (*_, another, sign) = fact[-1], other
+            exclusive = fact[1] == SCENE or fact[2] in ontology.exclusive
+            return value == another if sign == YES else exclusive and not ontology.alike(another, value)
+        case "name", "kind":
+            name, (*_, kind, sign) = fact[-1], other
+            return ontology.isa(name, kind) if sign == YES else not ontology.may_be(name, kind)
+        case "kind", "kind":
+            ends = (fact[2], other[2]) if other[3] == YES else (other[2], fact[2])
+            return bool(fact[3] == other[3]) and _is_kind(ontology, *ends)
+    return False
+
+
 class Statement:
     """The facts that a question and its answer state, and those that settle it.
 
@@ -148,10 +202,8 @@ class Statement:
 
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
-        self.references: list[tuple[Described, str]] = []
-        """presupposed: the only object of a description"""
-        self.witnesses: dict[Described, tuple[str, ...]] = {}
-        """objects that fit the description"""
+        self.references: list[tuple[Described, str]] = []  # presupposed: the only object of a description
+        self.witnesses: dict[Described, tuple[str, ...]] = {}  # objects that fit the description
         self._values: list[Described | str | None] = []  # of each step
         same: Fact = ("program", question.program, question.answer)
         unread: Claim = [same], [(same,)]
@@ -169,7 +221,7 @@ class Statement:
     def _selection(self, step: Step) -> Described | str | None:
         match step.operation, step.argument:
             case "select", (name,):
-                return SCENE if name == SCENE else Described(_kind_of(self.ontology, name))
+                return SCENE if name == SCENE else Described(self.ontology.kind(name))
             case "filter", (kind, value, negated):
                 found = self._described(step.inputs[0])
                 condition = ("value", IT, kind, value, NO if negated else YES)
@@ -188,7 +240,7 @@ class Statement:
         other = self._only(step.inputs[0])
         subject, target = (IT, other) if side == "s" else (other, IT)
         condition = _relation(self.ontology, subject, relation, target)
-        return Described(_kind_of(self.ontology, name), frozenset((condition,)))
+        return Described(self.ontology.kind(name), frozenset((condition,)))
 
     def _only(self, index: int) -> str:
         ids = self.question.found[index]
@@ -218,11 +270,10 @@ class Statement:
 
     def _verified(self, step: Step, index: int, answer: str) -> Claim:
         match step.operation, step.argument:
-            case "verify", (kind, value) if self._values[step.inputs[0]] == SCENE:
-                fact: Fact = ("scene", kind, value, answer)
-                return [("scene exact", kind, value) if answer == YES else fact], [(fact,)]
             case "verify", (kind, value):
-                fact = ("value", self._only(step.inputs[0]), kind, value, answer)
+                fact: Fact = ("value", self._subject(step), kind, value, answer)
+                if fact[1] == SCENE and answer == YES:
+                    return [("exact", SCENE, kind, value)], [(fact,)]
             case "exist", _:
                 fact = self._exists(self._described(step.inputs[0]), step.inputs[0], answer)
             case "verify rel", (name, relation, side):
@@ -242,28 +293,26 @@ class Statement:
         return ("some", described)
 
     def _several(self, step: Step) -> frozenset[str] | Described:
-        if len(step.inputs) == 1:
-            return self._described(step.inputs[0])
-        return frozenset(map(self._only, step.inputs))
+        return self._described(step.inputs[0]) if len(step.inputs) == 1 else frozenset(map(self._only, step.inputs))
 
     def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
         """What the scene or an object is, of all values or of some options."""
-        if self._values[step.inputs[0]] == SCENE:
-            actual = self.graph.scene[kind]
-            facts: list[Fact] = [("scene", kind, one, YES if one == actual else NO) for one in options or (actual,)]
-            return [("scene exact", kind, actual)], [(fact,) for fact in facts]
-        key = self._only(step.inputs[0])
-        thing = self.graph.objects[key]
-        if kind != NAME:
-            values = thing.values.get(kind, ())
-            facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
-            return facts if options else [("exact", key, kind, values[0])], [(fact,) for fact in facts]
-        facts = [
-            ("kind", key, _kind_of(self.ontology, one), YES if self.ontology.isa(thing.name, one) else NO)
-            for one in options
-        ]
-        facts = facts or [("name", key, thing.name)]
-        return facts, [(fact,) for fact in facts]
+        key = self._subject(step)
+        facts: list[Fact]
+        if kind == NAME:
+            name, ontology = self.graph.objects[key].name, self.ontology
+            facts = [("kind", key, ontology.kind(one), YES if ontology.isa(name, one) else NO) for one in options]
+            facts = facts or [("name", key, name)]
+            return facts, [(fact,) for fact in facts]
+        scene = self.graph.scene
+        values = (scene[kind],) if key == SCENE else self.graph.objects[key].values.get(kind, ())
+        facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
+        stated = facts if options and key != SCENE else [("exact", key, kind, values[0])]
+        return stated, [(fact,) for fact in facts]
+
+    def _subject(self, step: Step) -> str:
+        """The scene or the only object of a step's input."""
+        return SCENE if self._values[step.inputs[0]] == SCENE else self._only(step.inputs[0])
 
     def _chosen_relation(self, step: Step, index: int) -> Claim:
         name, *relations, side = step.argument
@@ -281,7 +330,7 @@ class Statement:
         winner = next(key for key, of_one in values.items() if of_one == (more,))
         name = self.question.answer
         facts: Way = (("compare", kind, frozenset(values.items())), ("name", winner, name))
-        own = _kind_of(self.ontology, name)
+        own = self.ontology.kind(name)
         called = any(key == winner and described.kind == own for described, key in self.references)
         clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
         return list(facts), [facts[:1] if clear else facts]
@@ -315,28 +364,30 @@ class Statement:
         object counts only together with everything that the reference to it says, also about other objects: the object
         for which all this holds is the one referred to.
 
-        Args:
-            only: all descriptions by which a question refers to an object.
+        ``only``: all descriptions by which a question refers to an object.
         """
         given = {fact for described, key in self.references for fact in described.facts(key)}
         ways: dict[Way, None] = {}
         for facts in self._settled_by:
-            for choice in product(*(self._options(fact, only) for fact in facts if fact not in given)):
+            options: list[list[Way]] = []
+            for fact in facts:
+                match fact:
+                    case _ if fact in given:
+                        continue
+                    case "some", Described() as described:
+                        witnesses = self.witnesses.get(described, ())
+                        options.append([(fact,), *(tuple(described.facts(one)) for one in witnesses)])
+                    case "none", Described() as described:
+                        options.append([(fact,), *self._excluded(described, only)])
+                    case _:
+                        options.append([(one,) for one in self._same(fact)])
+            for choice in product(*options):
                 way = dict.fromkeys(chain(*choice))
                 if way:
                     ways[(*way, *self._meant(way))] = None
                 if len(ways) == MANY_WAYS:
                     return list(ways)
         return list(ways)
-
-    def _options(self, fact: Fact, only: Sequence[tuple[Described, str]]) -> list[Way]:
-        match fact:
-            case "some", Described() as described:
-                witnesses = self.witnesses.get(described, ())
-                return [(fact,), *(tuple(described.facts(one)) for one in witnesses)]
-            case "none", Described() as described:
-                return [(fact,), *self._excluded(described, only)]
-        return [(one,) for one in self._same(fact)]
 
     def _excluded(self, described: Described, only: Sequence[tuple[Described, str]]) -> Iterator[Way]:
         """Sets of facts by which no object fits: the only object of a wider description does not fit."""
@@ -345,7 +396,7 @@ class Statement:
                 continue
             seen: Way = () if (wider, object_id) in self.references else (("only", wider, object_id),)
             lacking = sorted(described.conditions - wider.conditions)
-            fails = [_opposite(_about(condition, IT, object_id)) for condition in lacking]
+            fails = [_about(condition, IT, object_id, opposite=True) for condition in lacking]
             if described.kind != wider.kind:
                 fails.append(("kind", object_id, described.kind, NO))
             for failed in fails:
@@ -357,7 +408,7 @@ class Statement:
         for (kind, conditions), object_id in self.references:
             match fact:
                 case "value", key, _, _, _ if key == object_id:
-                    condition = _opposite(_about(fact, object_id, IT))
+                    condition = _about(fact, object_id, IT, opposite=True)
                     same.append(("none", Described(kind, conditions | {condition})))
                 case "relation", subject, relation, target, sign if object_id in (subject, target) and sign == NO:
                     _, subject, relation, target, _ = _about(fact, object_id, IT)
@@ -377,89 +428,3 @@ class Statement:
         for described, object_id in self.references:
             if object_id in mentioned:
                 yield from described.facts(object_id)
-
-
-class _Implied:
-    """Maps facts to the questions about one image that they settle: call `need` for all questions, then `settled`."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-        self._wanted: dict[Fact, int] = {}
-        self._settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)
-        """fact to the questions that it settles, each with the other facts needed"""
-        self._about: dict[Fact, list[tuple[Fact, int]]] = defaultdict(list)
-        self._memory: dict[Fact, tuple[int, ...]] = {}
-
-    def need(self, question: int, facts: Way) -> None:
-        """Add facts that together settle a question; it is fastest if the rarest fact comes first."""
-        first, *others = map(self._number, facts)
-        self._settles[first].append((question, frozenset(others)))
-
-    def _number(self, fact: Fact) -> int:
-        if fact in self._wanted:
-            return self._wanted[fact]
-        number = self._wanted[fact] = len(self._wanted)
-        match fact:
-            case ("some" | "none") as what, _:
-                self._about[what,].append((fact, number))
-            case "relation", subject, _, target, _:
-                self._about["relation", subject, target].append((fact, number))
-            case "value", object_id, kind, *_:
-                self._about["value", object_id, kind].append((fact, number))
-            case (("kind" | "scene") as what, one, *_):
-                self._about[what, one].append((fact, number))
-        return number
-
-    def settled(self, facts: Iterable[Fact]) -> set[int]:
-        """The questions that facts settle."""
-        known: set[int] = set()
-        for fact in facts:
-            if fact not in self._memory:
-                self._memory[fact] = (self._wanted.get(fact, -1), *self._implied(fact))
-            known.update(self._memory[fact])
-        return {question for number in known for question, others in self._settles.get(number, ()) if others <= known}
-
-    def _implied(self, fact: Fact) -> Iterator[int]:
-        ontology, about = self._ontology, self._about
-        match fact:
-            case "some", described:
-                yield from (at for (_, one), at in about.get(("some",), ()) if _includes(ontology, one, described))
-            case "none", described:
-                yield from (at for (_, one), at in about.get(("none",), ()) if _includes(ontology, described, one))
-            case "relation", subject, relation, target, sign if sign == YES:
-                yield from self._from_relation(subject, relation, target)
-                if inverse := ontology.relations[relation].inverse:
-                    yield from self._from_relation(target, inverse, subject)
-            case "exact", object_id, kind, value:
-                yield from self._from_value(("value", object_id, kind), value, kind in ontology.exclusive)
-            case "scene exact", kind, value:
-                yield from self._from_value(("scene", kind), value, True)
-            case (("name" | "kind"), object_id, *_):
-                for wanted, number in about.get(("kind", object_id), ()):
-                    if self._kind_sign(fact, wanted[2]) == wanted[3]:
-                        yield number
-
-    def _from_value(self, about: Fact, value: str, exclusive: bool) -> Iterator[int]:
-        """Facts implied by a value: the object has no other value of an exclusive type."""
-        for (*_, other, sign), number in self._about.get(about, ()):
-            if value == other:
-                if sign == YES:
-                    yield number
-            elif sign == NO and exclusive and not self._ontology.alike(other, value):
-                yield number
-
-    def _kind_sign(self, fact: Fact, kind: str) -> str | None:
-        """Whether an object is of a kind, by its name, its kind or a kind that it is not of."""
-        what, _, known, *sign = fact
-        if what == "name":
-            return YES if self._ontology.isa(known, kind) else None if self._ontology.may_be(known, kind) else NO
-        if sign == [YES]:
-            return YES if _is_kind(self._ontology, known, kind) else None
-        return NO if _is_kind(self._ontology, kind, known) else None
-
-    def _from_relation(self, subject: str, relation: str, target: str) -> Iterator[int]:
-        for (_, _, other, _, sign), number in self._about.get(("relation", subject, target), ()):
-            if sign == YES and other == relation:
-                yield number
-            elif sign == NO and relation in self._ontology.relations[other].excludes:
-                yield number

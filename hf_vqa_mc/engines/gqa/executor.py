@@ -7,6 +7,7 @@ relation is annotated. Only the list of objects counts as complete: if no object
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
@@ -70,9 +71,8 @@ class Executor:
 
     def run(self, program: Program) -> Run:
         """The answer in the ontology's words, "yes" or "no", and the objects of each step."""
-        results = self._results(program)
-        answer = results[-1][0]
-        return Run(answer if isinstance(answer, str) else None, tuple(ids for _, ids in results))
+        answers, found = zip(*self._results(program), strict=True)
+        return Run(answers[-1] if isinstance(answers[-1], str) else None, found)
 
     def find(self, program: Program) -> Found | None:
         """The objects of a program's last step; None if an earlier step is not settled."""
@@ -112,23 +112,21 @@ class Executor:
         related, words = self.graph.related, self.ontology.relations[relation]
         if related(subject, relation, target):
             return YES
-        if any(related(subject, other, target) for other in words.excludes):
-            return NO
-        taken = words.one_subject and any(
-            related(other, relation, target) for other in self.graph.objects if other != subject
-        )
-        return NO if taken else None
+        excluded = any(related(subject, other, target) for other in words.excludes)
+        taken = words.one_subject and any(related(other, relation, target) for other in self.graph.objects)
+        return NO if excluded or taken else None
 
     def _select(self, inputs: Inputs, name: str) -> Result:
         if name == SCENE:
             return SCENE, ()
         objects, ontology = self.graph.objects, self.ontology
         certain = tuple(key for key, thing in objects.items() if ontology.isa(thing.name, name))
-        possible = tuple(key for key, thing in objects.items() if ontology.may_be(thing.name, name))
-        return Found(certain, (*possible, *self._left_out(name))), certain
+        possible = [key for key, thing in objects.items() if ontology.may_be(thing.name, name)]
+        return Found(certain, (*possible, *([LEFT_OUT] * self._may_lack(name)))), certain
 
-    def _left_out(self, name: str) -> tuple[str, ...]:
-        return (LEFT_OUT,) if any(self.ontology.may_be(kind, name) for kind in self.graph.unclear) else ()
+    def _may_lack(self, name: str) -> bool:
+        """Whether an object of this name may have been left out of the graph."""
+        return any(self.ontology.may_be(kind, name) for kind in self.graph.unclear)
 
     def _filter(self, inputs: Inputs, kind: str, value: str, negated: str) -> Result:
         (found,) = inputs
@@ -136,11 +134,8 @@ class Executor:
             return UNSETTLED
         wanted = NO if negated else YES
         answers = {key: self.has_value(key, kind, value) for key in found.possible if key != LEFT_OUT}
-        kept = Found(
-            tuple(key for key in found.certain if answers[key] == wanted),
-            tuple(key for key in found.possible if answers.get(key) in (wanted, None)),
-        )
-        return kept, kept.certain
+        certain = tuple(key for key in found.certain if answers[key] == wanted)
+        return Found(certain, tuple(key for key in found.possible if answers.get(key) in (wanted, None))), certain
 
     def _relate(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         """The objects at the other end of a relation; if one is usual, annotations count as complete."""
@@ -160,27 +155,23 @@ class Executor:
         if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
             possible = certain
         else:
-            possible += self._left_out(name)
+            possible += [LEFT_OUT] * self._may_lack(name)
         return Found(tuple(certain), tuple(possible)), tuple(certain)
 
-    def _query(self, inputs: Inputs, kind: str) -> Result:
+    def _ask(self, inputs: Inputs, kind: str, *options: str) -> Result:
+        """The value of the only object or the scene; with one option whether it has it, with two which of them."""
         key = _only(inputs)
         if key is None:
             return UNSETTLED
-        values = self._values(key, kind)
-        return (values[0] if len(values) == 1 else None), _used(key)
-
-    def _verify(self, inputs: Inputs, kind: str, value: str) -> Result:
-        key = _only(inputs)
-        return UNSETTLED if key is None else (self.has_value(key, kind, value), _used(key))
-
-    def _choose(self, inputs: Inputs, kind: str, *options: str) -> Result:
-        key = _only(inputs)
-        if key is None:
-            return UNSETTLED
+        used = () if key == SCENE else (key,)
+        if not options:
+            values = self._values(key, kind)
+            return (values[0] if len(values) == 1 else None), used
         answers = [self.has_value(key, kind, option) for option in options]
+        if len(options) == 1:
+            return answers[0], used
         chosen = [option for option, answer in zip(options, answers, strict=True) if answer == YES]
-        return (chosen[0] if len(chosen) == 1 and None not in answers else None), _used(key)
+        return (chosen[0] if len(chosen) == 1 and None not in answers else None), used
 
     def _verify_relation(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         value, ids = self._relate(inputs, name, relation, side)
@@ -205,11 +196,10 @@ class Executor:
         if any(len(of_one) != 1 for of_one in values):
             return None
         different = {of_one[0] for of_one in values}
-        same = {ontology.nouns[name].kind for name in different} if kind == NAME else different
-        if len(same) == 1:
+        if len({ontology.nouns[name].kind for name in different} if kind == NAME else different) == 1:
             return YES
         alike = ontology.mixed_up if kind == NAME else ontology.alike
-        return NO if any(not alike(one, other) for one in different for other in different) else None
+        return NO if any(not alike(*pair) for pair in product(different, repeat=2)) else None
 
     def _common(self, inputs: Inputs) -> Result:
         """The only type, positions aside, of which two objects have the same value, if it is in IN_COMMON."""
@@ -227,19 +217,13 @@ class Executor:
         keys = _compared(inputs)
         if keys is None:
             return UNSETTLED
-        values = [self._values(key, kind) for key in keys]
-        wanted = (more,), (less,)
-        winners = [key for key, *pair in zip(keys, values, reversed(values), strict=True) if tuple(pair) == wanted]
-        return (self.graph.objects[winners[0]].name if winners else None), keys
+        values = {self._values(key, kind): key for key in keys}
+        return (self.graph.objects[values[(more,)]].name if values.keys() == {(more,), (less,)} else None), keys
 
 
 def _only(inputs: Inputs) -> str | None:
     (found,) = inputs
     return found.only if isinstance(found, Found) else found
-
-
-def _used(key: str) -> tuple[str, ...]:
-    return () if key == SCENE else (key,)
 
 
 def _exists(value: Value) -> str | None:
@@ -252,9 +236,8 @@ def _compared(inputs: Inputs) -> tuple[str, ...] | None:
     """The objects to compare: the single objects of two inputs, or all objects of one input, at least two."""
     if len(inputs) == 1:
         (found,) = inputs
-        if not isinstance(found, Found) or found.certain != found.possible:
-            return None
-        return found.certain if len(found.certain) > 1 else None
+        clear = isinstance(found, Found) and found.certain == found.possible and len(found.certain) > 1
+        return found.certain if isinstance(found, Found) and clear else None
     one, other = (_only((found,)) for found in inputs)
     return None if one is None or other is None or one == other else (one, other)
 
@@ -263,9 +246,7 @@ _RULES: dict[str, Callable[..., Result]] = {
     "select": Executor._select,
     "filter": Executor._filter,
     "relate": Executor._relate,
-    "query": Executor._query,
-    "verify": Executor._verify,
-    "choose": Executor._choose,
+    **dict.fromkeys(("query", "verify", "choose"), Executor._ask),
     "verify rel": Executor._verify_relation,
     "choose rel": Executor._choose_relation,
     "exist": lambda _, inputs: (_exists(inputs[0]), ()),

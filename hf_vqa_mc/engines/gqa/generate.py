@@ -18,10 +18,9 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
-from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside
@@ -43,24 +42,11 @@ def generate(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Generate a GQA-style dataset from scene graphs, as ``vqa-mc generate gqa`` does.
+    """Generate a GQA-style dataset from scene graphs; returns the content of its ``statistics.json``.
 
     The graphs are read twice, first to count what occurs together, then to generate questions; one graph at a time is
     in memory, and 40 bytes per question. The same files, ontology, settings and version give the same bytes.
-
-    Args:
-        scene_graphs: files in GQA's layout, or folders with Visual Genome's files.
-        output: folder to write, in the layout of GQA's files; one generated before is replaced.
-        overwrite: as for `generated_folder`.
-        settings: by default those of the paper where it gives numbers.
-        ontology: vocabulary; by default our own.
-        progress: called with (step, done, total).
-
-    Returns:
-        The content of the folder's ``statistics.json``.
-
-    Raises:
-        InputError: an input cannot be used; nothing was written.
+    ``scene_graphs``: files in GQA's layout, or folders with Visual Genome's files.
     """
     check_generated_folder(output, ENGINE, overwrite)
     check_outside(output, "output", scene_graphs)
@@ -79,7 +65,7 @@ def generate(
             store.add(graph, questions, entailments(questions, graph, words))
         progress("generating questions", len(images), len(images))
         table = store.table()
-        if not table.count:
+        if not len(table.rows):
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
@@ -128,11 +114,7 @@ def _read_graphs(
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:
-    """The random split of an image, by the seed and its id alone, in these proportions (Sect. 3.5).
-
-    >>> split_of("2386621", 0)
-    'val'
-    """
+    """The random split of an image, by the seed and its id alone, in these proportions (Sect. 3.5)."""
     left = SeededRng(seed, image_id, "split").bits() * 2.0**-64
     for name, share in splits.items():
         left -= share
@@ -157,11 +139,11 @@ def dataset_statistics(
     table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
 ) -> dict[str, Any]:
     """The content of ``statistics.json``: counts, means in words and steps, entropies in bits, problems by reason."""
-    answers, kept = table.answer, selected.kept
+    rows, answers, kept = table.rows, table.rows["answer"], selected.kept
     return {
         "paper": PAPER,
         "images": dict(Counter(splits)),
-        "all": _part(table, np.ones(table.count, np.bool_), splits),
+        "all": _part(table, np.ones(len(rows), np.bool_), splits),
         "balanced": _part(table, kept, splits),
         "selection": {
             "removed": dict(selected.removed),
@@ -170,23 +152,27 @@ def dataset_statistics(
         },
         "entropy": {
             "answers": _change(answers * 0, answers, kept),
-            "global_groups": _change(table.global_group, answers, kept, table.names["global_group"]),
-            "local_groups": _change(table.local_group, answers, kept),
+            "global_groups": _change(rows["global_group"], answers, kept, table.names["global_group"]),
+            "local_groups": _change(rows["local_group"], answers, kept),
         },
         "problems": {reason: count for reason, count in sorted(problems.items()) if count},
     }
 
 
 def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[str, Any]:
-    count = int(chosen.sum())
+    rows = table.rows[chosen]
+    spreads = {}
+    for one in ("words", "steps", "entailed"):
+        mean, counts = round(float(rows[one].mean()), 3) if len(rows) else 0.0, np.bincount(rows[one].clip(0))
+        spreads[one] = {"mean": mean, "questions": {str(at): int(counts[at]) for at in np.flatnonzero(counts)}}
     names = [name for name in SPLITS if name in splits]
-    split = np.array([names.index(name) for name in splits], np.int64)[table.image[chosen]]
+    split = np.array([names.index(name) for name in splits], np.int64)[rows["image"]]
     return {
-        "questions": count,
+        "questions": len(rows),
         "per_split": _named(split, names),
-        **{f"per_{one}_type": _named(getattr(table, one)[chosen], table.names[one]) for one in TYPES},
-        "answers": len(np.unique(table.answer[chosen])),
-        **{one: _spread(getattr(table, one)[chosen]) for one in ("words", "steps", "entailed")},
+        **{f"per_{one}_type": _named(rows[one], table.names[one]) for one in TYPES},
+        "answers": len(np.unique(rows["answer"])),
+        **spreads,
         "vocabulary": table.vocabulary,
     }
 
@@ -225,9 +211,3 @@ def _change(
 def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
     counts = np.bincount(codes, minlength=len(names)).tolist()
     return dict(sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _spread(numbers: NDArray[np.integer]) -> dict[str, Any]:
-    counts = np.bincount(numbers.clip(0))
-    mean = round(float(numbers.mean()), 3) if len(numbers) else 0.0
-    return {"mean": mean, "questions": {str(number): int(counts[number]) for number in np.flatnonzero(counts)}}

@@ -1,6 +1,6 @@
-"""Normalises annotators' scene graphs (Hudson and Manning 2019, Sect. 3.2).
+"""Normalises annotators' scene graphs: names, also with values ("two white horses"), values, duplicates (Sect. 3.2).
 
-What cannot be used is left out and counted:
+Hudson and Manning 2019. What cannot be used is left out and counted:
 
 - ``image: no objects``: the image gives no graph.
 - ``object: ...``: no name, an unknown or vague one (thing, part), an empty box, a box outside the image, a duplicate
@@ -15,49 +15,58 @@ What cannot be used is left out and counted:
   of a cycle (a cat on a box on a chair on that cat); left and right of what touches (a rider and the horse).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.cleaning import (
-    clean_name,
-    clean_value,
-    is_foreign,
-    is_unknown,
-    other_mention,
-    plain,
-    unclear_kinds,
-)
-from hf_vqa_mc.engines.gqa.edges import clean_relations
+from hf_vqa_mc.engines.english import is_surely_plural, singular_of
+from hf_vqa_mc.engines.gqa.edges import clean_relations, folded
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
+from hf_vqa_mc.engines.gqa.own_ontology import is_participle
 from hf_vqa_mc.engines.gqa.scene_graph import (
     HORIZONTAL,
     SIGNS,
     VERTICAL,
+    RawGraph,
+    RawObject,
     SceneGraph,
     SceneObject,
+    overlap,
     position,
     scene_of,
     within,
 )
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject, overlap
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
+LONGEST = 3  # Longest name, in words, that is read as its last word; longer ones are mostly sentences.
 
+
+_WORDS = Vocabulary("gqa/normalising")
+_OPPOSED = _WORDS.read("opposed", tuple[dict[str, str], ...])
+_ONLY_OF = _WORDS.read("only of", dict[str, frozenset[str]])
 _SIDES = {HORIZONTAL: ("left", "middle", "right"), VERTICAL: ("top", "middle", "bottom")}
+_HAVE_HEIGHT = frozenset({"person", "animal", "bird", "building", "tree"})
+_OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
 
 
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
     """A scene graph in the ontology's words, None if no object is left; ``problems`` counts what is left out."""
     things, image_values = _named(raw, ontology, problems)
-    unclear = unclear_kinds(
-        (other_mention(thing.name) if key in things else thing.name for key, thing in raw.objects.items()), ontology
-    )
-    unknown = [thing.name for thing in raw.objects.values() if is_unknown(thing.name, ontology)]
-    if any(map(is_foreign, unknown)):
-        unclear |= {name for name in KINDS.vague if name in ontology.nouns and ontology.nouns[name].vague}
+    words = set[str]()
+    for key, thing in raw.objects.items():
+        named = plain(thing.name).split()
+        ends = (index for index, word in enumerate(named) if index and word in _WORDS["after it"])
+        words.update(named[next(ends, len(named)) + 1 :] if key in things else named)  # of "leg of a chair" the chair
+    known = (_known(word, ontology) for word in words - _WORDS["stop words"])  # a toy car may be called a car
+    unclear = {ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague}
+    unknown = [thing.name for thing in raw.objects.values() if _is_unknown(thing.name, ontology)]
+    if not all(folded(name).isascii() for name in unknown):  # it may mean any noun
+        unclear |= {name for name in KINDS["vague"] if name in ontology.nouns and ontology.nouns[name].vague}
     same = _duplicates(things, ontology)
     problems["object: the same one twice"] += len(same)
     for duplicate, key in same.items():
@@ -67,22 +76,18 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     made = {}
     for key, thing in things.items():
         values = values_by_type(dict.fromkeys(thing.attributes), ontology.nouns[thing.name], ontology, problems)
-        for axis, (kind, words) in enumerate(_SIDES.items()):
+        for axis, (kind, sides) in enumerate(_SIDES.items()):
             if (third := position(thing.box[axis], thing.box[axis + 2], size[axis])) is not None:
-                values[kind] = (words[third],)
+                values[kind] = (sides[third],)
         made[key] = SceneObject(key, thing.name, thing.box, values, frozenset(relations[key]))
     if not made:
         problems["image: no objects"] += 1
         return None
-    given = {}
-    for kind, text in raw.scene.items():
-        value = clean_value(text, ontology)
-        if value is None or kind not in ontology.attributes[value].types:
-            problems[f"image: unknown {kind}"] += 1
-        else:
-            given[kind] = value
-    scene = scene_of(list(made.values()), given, image_values, size, ontology)
-    return SceneGraph(raw.image_id, *size, made, scene, unclear, bool(unknown))
+    given = {kind: clean_value(text, ontology) for kind, text in raw.scene.items()}
+    known_scene = {kind: value for kind, value in given.items() if value and kind in ontology.attributes[value].types}
+    problems.update(f"image: unknown {kind}" for kind in given.keys() - known_scene.keys())
+    scene = scene_of(list(made.values()), known_scene, image_values, size, ontology)
+    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), bool(unknown))
 
 
 def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[dict[str, RawObject], list[str]]:
@@ -93,7 +98,7 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
         found = [clean_value(text, ontology) for text in thing.attributes]
         values = [value for value in found if value is not None]
         problems["value: unknown"] += len(found) - len(values)
-        if plain(thing.name) in SIGNS.pictures and any(
+        if plain(thing.name) in SIGNS["pictures"] and any(
             {"weather", "location"} & {*ontology.attributes[value].types} for value in values
         ):
             image_values += values
@@ -101,16 +106,17 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
             continue
         cleaned = clean_name(thing.name, ontology)
         box = within(thing.box, raw.width, raw.height)
-        if cleaned.name is None or ontology.nouns[cleaned.name].vague or box is None:
-            unnamed = "unknown name" if plain(thing.name) else "no name"
-            out = "empty box" if thing.box[2] <= 0 or thing.box[3] <= 0 else "box outside the image"
-            reason = unnamed if cleaned.name is None else "vague name" if ontology.nouns[cleaned.name].vague else out
-            problems[f"object: {reason}"] += 1
-            continue
-        if cleaned.note:
-            problems[f"name: {cleaned.note}"] += 1
-        problems["object: box cut at the image's edge"] += box != thing.box
-        things[key] = RawObject(key, cleaned.name, box, [*cleaned.values, *values])
+        if cleaned.name is None:
+            problems[f"object: {'unknown name' if plain(thing.name) else 'no name'}"] += 1
+        elif ontology.nouns[cleaned.name].vague:
+            problems["object: vague name"] += 1
+        elif box is None:
+            is_empty = thing.box[2] <= 0 or thing.box[3] <= 0
+            problems[f"object: {'empty box' if is_empty else 'box outside the image'}"] += 1
+        else:
+            problems[f"name: {cleaned.note}"] += bool(cleaned.note)
+            problems["object: box cut at the image's edge"] += box != thing.box
+            things[key] = RawObject(key, cleaned.name, box, [*cleaned.values, *values])
     return things, image_values
 
 
@@ -131,24 +137,6 @@ def _duplicates(things: Mapping[str, RawObject], ontology: Ontology) -> dict[str
     return same
 
 
-@dataclass(frozen=True)
-class ValueTypes:
-    """The schema of ``value_types.yaml``, which describes its keys."""
-
-    patterned: frozenset[str]
-    one_value: frozenset[str]
-    opposed: tuple[dict[str, str], ...]
-    has_length: frozenset[str]
-    only_of: dict[str, frozenset[str]]
-    mistakes_elsewhere: frozenset[str]
-    unclear: frozenset[str]
-
-
-_TYPES = vocabulary("gqa/value_types", ValueTypes)
-_HAVE_HEIGHT = frozenset({"person", "animal", "bird", "building", "tree"})
-_OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
-
-
 def values_by_type(
     values: Iterable[str], noun: Noun, ontology: Ontology, problems: Counter[str]
 ) -> dict[str, tuple[str, ...]]:
@@ -161,33 +149,31 @@ def values_by_type(
         else:
             found.setdefault(of_type, []).append(value)
     for kind in list(found):
-        if kind in _TYPES.one_value and any(
+        if kind in _WORDS["one value"] and any(
             not ontology.alike(one, other) for one in found[kind][:-1] for other in found[kind]
         ):
             problems["value: contradicted by another"] += len(found.pop(kind))
-    for opposed in _TYPES.opposed:
+    for opposed in _OPPOSED:
         if all(value in found.get(kind, ()) for kind, value in opposed.items()):
             problems["value: contradicted by another"] += len(opposed)
             for kind, value in opposed.items():
                 found[kind].remove(value)
-                if not found[kind]:
-                    del found[kind]
-    if "color" in found and _TYPES.patterned & {value for those in found.values() for value in those}:
+    if found.get("color") and _WORDS["patterned"] & {value for those in found.values() for value in those}:
         problems["value: color of something patterned"] += len(found["color"])
         found.setdefault("", []).extend(found.pop("color"))
-    return {kind: tuple(those) for kind, those in found.items()}
+    return {kind: tuple(those) for kind, those in found.items() if those}
 
 
 def _type_for(value: str, noun: Noun, ontology: Ontology) -> str | None:
     """The type of a value for a noun: "" if it is ambiguous, None if the value is a mistake."""
     above = {noun.kind, *noun.parents}
     types = [kind for kind in ontology.attributes[value].types if kind not in _OF_IMAGES]
-    possible = [kind for kind in types if kind not in _TYPES.only_of or not above.isdisjoint(_TYPES.only_of[kind])]
-    possible.sort(key=lambda kind: kind not in _TYPES.only_of)  # a thin man is fat or not, not thick or not
-    if value in _TYPES.unclear or (value == "clear" and "weather" not in possible):
+    possible = [kind for kind in types if kind not in _ONLY_OF or not above.isdisjoint(_ONLY_OF[kind])]
+    possible.sort(key=lambda kind: kind not in _ONLY_OF)  # a thin man is fat or not, not thick or not
+    if value in _WORDS["unclear"] or (value == "clear" and "weather" not in possible):
         return ""
     if value == "short" and {"height", "length"} <= set(types):
-        if noun.kind in _TYPES.has_length:
+        if noun.kind in _WORDS["has length"]:
             return "length"
         return "height" if not above.isdisjoint(_HAVE_HEIGHT) else ""
     if value == "light" and "tone" in types:
@@ -195,4 +181,133 @@ def _type_for(value: str, noun: Noun, ontology: Ontology) -> str | None:
     if possible:
         return possible[0]
     is_traffic = "vehicle" in above and value in ("driving", "waiting")
-    return None if types and set(types) <= _TYPES.mistakes_elsewhere and not is_traffic else ""
+    return None if types and set(types) <= _WORDS["mistakes elsewhere"] and not is_traffic else ""
+
+
+def plain(text: str) -> str:
+    """Lower case, single spaces, no accents, no punctuation but hyphens and apostrophes inside words, NFKD letters.
+
+    >>> plain("  The Man's  T-shirt. "), plain("caf\u00e9\u200b")
+    ("the man's t-shirt", 'cafe')
+    """
+    words = re.sub(r"[^\w\s'-]", " ", folded(text).lower().replace("_", " ")).split()
+    return " ".join(word for word in (word.strip("'-") for word in words) if word)
+
+
+def clean_value(text: str, ontology: Ontology) -> str | None:
+    """The ontology's value for an annotator's word, its spelling, adjective (wooden) or with a filler (very large)."""
+    word = plain(text)
+    words = word.split()
+    while words and words[0] in _WORDS["before values"]:
+        words = words[1:]
+    while words and words[-1] in _WORDS["after values"]:
+        words = words[:-1]
+    for tried in (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words)):
+        if tried in ontology.attributes:
+            return tried
+        if tried in ontology.value_aliases:
+            return ontology.value_aliases[tried]
+    return None
+
+
+def _is_unknown(name: str, ontology: Ontology) -> bool:
+    """Whether the ontology knows neither a name nor any of its words: "zzyzx"."""
+    words = [word for word in plain(name).split() if word not in _WORDS["stop words"]]
+    if not words:
+        return bool(name.strip()) and not folded(name).isascii()
+    return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
+
+
+class Cleaned(NamedTuple):
+    """A name in the ontology's words."""
+
+    name: str | None  # None if the ontology has no such noun
+    values: tuple[str, ...] = ()
+    note: str = ""  # how it was found, for the count of problems
+
+
+UNKNOWN = Cleaned(None, (), "unknown")
+
+
+def clean_name(text: str, ontology: Ontology) -> Cleaned:
+    """An annotator's name for an object in the ontology's words.
+
+    The name, another spelling or number of it, else values before a noun ("white horse"), else its last word unless
+    the whole is a noun of its own in WordNet ("crt monitor"); words from "of", "in", "on" onwards are ignored.
+    """
+    words = plain(text).split()
+    while len(words) > 1 and words[0] in _WORDS["stop words"]:
+        words = words[1:]
+    if not words or (set(words) & _WORDS["sentences"] and " ".join(words) not in ontology.nouns):
+        return UNKNOWN
+    found = _known(" ".join(words), ontology)
+    if found:
+        return Cleaned(found)
+    end = next((index for index, word in enumerate(words) if index and word in _WORDS["after it"]), 0)
+    if end:
+        shorter = clean_name(" ".join(words[:end]), ontology)
+        noun = ontology.nouns.get(shorter.name or "")
+        return UNKNOWN if noun is None or noun.vague else shorter._replace(note="phrase")
+    for split in range(1, len(words)):
+        name = _known(" ".join(words[split:]), ontology)
+        values = _values(words[:split], ontology) if name else None
+        if name and values is not None:
+            return Cleaned(name, values, "values in the name")
+    last = _known(words[-1], ontology) if len(words) <= LONGEST else None
+    if (
+        last
+        and words[0] not in _WORDS["after it"]
+        and not any(map(is_participle, words[:-1]))
+        and words[-1] not in _WORDS["no heads"]
+        and not set(words[:-1]) & _WORDS["not themselves"]
+        and not any(_is_another(joint.join(words[-2:]), words[-1]) for joint in ("_", ""))
+    ):
+        return Cleaned(last, (), "read as its last word")
+    return UNKNOWN
+
+
+def _known(name: str, ontology: Ontology) -> str | None:
+    for tried in (name, name.replace("-", " "), name.replace("-", "")):
+        if tried in ontology.nouns:
+            return tried
+        if tried in ontology.name_aliases:
+            return ontology.name_aliases[tried]
+    singular = singular_of(name)
+    if singular and is_surely_plural(name):
+        noun = ontology.nouns.get(ontology.name_aliases.get(singular, singular))
+        return noun.plural_form if noun and noun.plural_form in ontology.nouns else None
+    joined = name.replace(" ", "")
+    return joined if " " in name and joined in ontology.nouns and len(joined) > 6 else None
+
+
+def _values(words: list[str], ontology: Ontology) -> tuple[str, ...] | None:
+    """The values of all words, one or two words each; None if a word is not a value."""
+    values: list[str] = []
+    start = 0
+    while start < len(words):
+        for length in (2, 1):
+            text = " ".join(words[start : start + length])
+            value = clean_value(text, ontology) if start + length <= len(words) else None
+            found = ontology.attributes.get(value or "")
+            if found is None or text in _WORDS["not themselves"]:
+                continue
+            if not (found.before_only or found.verb or found.after_only):  # not a drinking bottle, a tennis racket
+                values.append(found.value)
+                start += length
+                break
+        else:
+            if words[start] not in _WORDS["stop words"] and words[start] != "and":
+                return None
+            start += 1
+    return tuple(values)
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_another(form: str, last: str) -> bool:
+    """Whether WordNet has the noun, and it is not a hyponym of its last word: home plate, key board."""
+    wordnet = load_wordnet()
+    senses = wordnet.nouns.senses(form)
+    if not senses:
+        return False
+    above = wordnet.ancestors[wordnet.ancestor_starts[senses[0]] : wordnet.ancestor_starts[senses[0] + 1]].tolist()
+    return not set(above) & set(wordnet.nouns.senses(last))

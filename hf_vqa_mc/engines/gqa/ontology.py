@@ -1,15 +1,15 @@
-"""The vocabulary of scene graphs: hierarchy of nouns, types of values, meanings of relations; plurals.
+"""The vocabulary of scene graphs: hierarchy of nouns, types of values, meanings of relations (Sect. 3.2).
 
-Hudson and Manning 2019, Sect. 3.2. ``own_ontology.py`` makes one from our lists, ``ontology_files.py`` reads GQA's.
+Hudson and Manning 2019. ``own_ontology.py`` makes one from our lists, ``ontology_files.py`` reads GQA's.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import permutations, product
 
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 ANYTHING = "_"  # The noun that every object is, as GQA's programs spell it.
 
@@ -50,9 +50,7 @@ class RelationName:
     inverse: str = ""  # the implied relation from object to subject (to the right of for to the left of), "" if none
     excludes: frozenset[str] = frozenset()  # relations that cannot hold at once between the same two
     one_subject: bool = False  # an object has only one such subject: clothes are worn by one person
-    many: bool = False
-    """a subject usually has several such objects, or an object several such subjects, annotated or not (on, near), so
-    that asking which one is ambiguous"""
+    many: bool = False  # several such subjects or objects are usual, annotated or not (on, near)
     related: frozenset[str] = frozenset()  # relations that might mean the same (on, on top of): no decoys
 
 
@@ -63,8 +61,7 @@ class Ontology:
     nouns: Mapping[str, Noun]
     attributes: Mapping[str, Attribute]
     relations: Mapping[str, RelationName]
-    exclusive: frozenset[str] = frozenset()
-    """types of which an object usually has one value (color, size), so that one value excludes another"""
+    exclusive: frozenset[str] = frozenset()  # types of which an object usually has one value: color, size
     name: str = ""  # its source, for statistics
     similar_kinds: Mapping[str, Set[str]] = field(default_factory=dict)
     """kinds that might be used for the same thing (cup, mug): neither is a decoy, or a "no", for the other"""
@@ -81,10 +78,6 @@ class Ontology:
         return dict(found)
 
     @cached_property
-    def _kinds(self) -> dict[str, str]:
-        return {name: noun.kind for name, noun in self.nouns.items()}
-
-    @cached_property
     def _above(self) -> dict[str, frozenset[str]]:
         return {name: frozenset(self.above(name)) for name in self.nouns}
 
@@ -93,18 +86,21 @@ class Ontology:
         noun = self.nouns[name]
         return (noun.kind, *noun.parents)
 
+    def kind(self, name: str) -> str:
+        """A noun's kind, or the category itself."""
+        noun = self.nouns.get(name)
+        return noun.kind if noun else name
+
     def isa(self, name: str, category: str) -> bool:
         """Whether a ``name`` certainly is a ``category``: apples are fruit, and of an apple's kind."""
-        above = self._above[name]
-        return self._kinds.get(category, category) in above or category in (ANYTHING, self._kinds[name])
+        return self.kind(category) in self._above[name] or category == ANYTHING
 
     def may_be(self, name: str, category: str) -> bool:
         """Whether a ``name`` could be a ``category``: a person may be a man, a couch a sofa."""
-        if self.isa(name, category):
-            return True
         noun, other = self.nouns[name], self.nouns.get(category)
-        kind, parents = (other.kind, other.parents) if other else (category, ())
-        return noun.kind in parents or noun.vague or kind in self.similar_kinds.get(noun.kind, ())
+        if self.isa(name, category) or noun.vague or (other and noun.kind in other.parents):
+            return True
+        return self.kind(category) in self.similar_kinds.get(noun.kind, ())
 
     def mixed_up(self, name: str, other: str) -> bool:
         """Whether two names could be used for the same object."""
@@ -112,44 +108,43 @@ class Ontology:
 
     def alike(self, value: str, other: str) -> bool:
         """Whether two values could be used for the same object."""
-        one, two = self.attributes.get(value), self.attributes.get(other)
+        pairs = ((value, other), (other, value))
         return (
             value == other
-            or (one is not None and other in one.similar)
-            or (two is not None and value in two.similar)
+            or any(one in self.attributes and two in self.attributes[one].similar for one, two in pairs)
             or (value in self.nouns and other in self.nouns and self.mixed_up(value, other))
         )
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """The schema of ``kinds.yaml``, which describes its keys."""
-
-    alike: tuple[tuple[str, ...], ...]
-    alike_one: dict[str, frozenset[str]]
-    vague: frozenset[str]
-    ambiguous: frozenset[str]
-    no_head: frozenset[str]
-    male: frozenset[str]
-    female: frozenset[str]
-    adults: frozenset[str]
-    babies: frozenset[str]
-    sports: tuple[frozenset[str], ...]
-    groups_of_people: frozenset[str]
+KINDS = Vocabulary("gqa/kinds")
+_SPORTS = KINDS.read("sports", tuple[frozenset[str], ...])
 
 
-def both_ways(groups: Iterable[Iterable[str]], one_to_many: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+def both_numbers(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
+    """Add missing singulars and plurals, and remove those that name another kind: glasses are no plural of glass."""
+    whole = dict(nouns)
+    for noun in nouns.values():
+        for other, plural in ((noun.plural_form, True), (noun.singular, False)):
+            if other and other not in whole:
+                whole[other] = replace(noun, name=other, plural=plural)
+
+    def of_kind(other: str, noun: Noun) -> str:
+        return other if other in whole and whole[other].kind == noun.kind else ""
+
+    return {
+        name: replace(noun, singular=of_kind(noun.singular, noun), plural_form=of_kind(noun.plural_form, noun))
+        for name, noun in whole.items()
+    }
+
+
+def both_ways(groups: Iterable[Iterable[str]], one_to_many: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     """Name to all similar names: any two of a group, and a name and each of its list."""
-    near: dict[str, frozenset[str]] = defaultdict(frozenset)
+    near: dict[str, set[str]] = defaultdict(set)
     pairs = [pair for group in groups for pair in permutations(group, 2)]
-    pairs += [(one, other) for one, others in one_to_many.items() for other in others]
-    for one, other in pairs:
-        near[one] |= {other}
-        near[other] |= {one}
+    for one, other in [*pairs, *((one, other) for one, others in one_to_many.items() for other in others)]:
+        near[one].add(other)
+        near[other].add(one)
     return near
-
-
-KINDS = vocabulary("gqa/kinds", Kinds)
 
 
 def similar_kinds(
@@ -157,16 +152,18 @@ def similar_kinds(
 ) -> dict[str, set[str]]:
     """Kind to those that might be used for the same thing: by our list, by meaning, and by ``others``, both ways."""
     near: dict[str, set[str]] = defaultdict(set)
-    people = {one.kind for one in nouns.values() if "person" in one.parents or one.kind in KINDS.groups_of_people}
+    people = {one.kind for one in nouns.values() if "person" in one.parents or one.kind in KINDS["groups of people"]}
     people_alike = {  # a skier may be a man, a man is not a woman
         kind: {other for other in people if other != kind and not _two_people(kind, other)} for kind in people
     }
     heads: dict[str, set[str]] = defaultdict(set)  # for kinds of several words, by any of their names: a street lamp
     for name, meant in [*((name, name) for name in nouns), *aliases.items()]:
-        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS.no_head else None
+        head = nouns.get(name.split()[-1]) if " " in name and name not in KINDS["no head"] else None
         if head is not None and meant in nouns and head.kind != nouns[meant].kind and not head.vague:
             heads[nouns[meant].kind].add(head.kind)
-    for found in (both_ways(KINDS.alike, KINDS.alike_one), both_ways((), others), people_alike, both_ways((), heads)):
+    alike_one = KINDS.read("alike one", dict[str, tuple[str, ...]])
+    listed = both_ways(KINDS.read("alike", tuple[tuple[str, ...], ...]), alike_one)
+    for found in (listed, both_ways((), others), people_alike, both_ways((), heads)):
         for kind, alike in found.items():
             near[kind] |= alike
     return near
@@ -174,51 +171,32 @@ def similar_kinds(
 
 def _two_people(one: str, other: str) -> bool:
     pair = {one, other}
-    if pair & KINDS.groups_of_people:
-        return False
-    sports = [{index for index, names in enumerate(KINDS.sports) if name in names} for name in (one, other)]
-    return bool(
-        (pair & KINDS.male and pair & KINDS.female)
-        or (pair & KINDS.babies and (pair & KINDS.adults or any(sports)))
+    sports = [{index for index, names in enumerate(_SPORTS) if name in names} for name in (one, other)]
+    return not pair & KINDS["groups of people"] and bool(
+        (pair & KINDS["male"] and pair & KINDS["female"])
+        or (pair & KINDS["babies"] and (pair & KINDS["adults"] or any(sports)))
         or (all(sports) and sports[0] != sports[1])
     )
 
 
-@dataclass(frozen=True)
-class Relations:
-    """The schema of ``relations.yaml``, which describes its keys."""
-
-    prepositions: dict[str, frozenset[str]]
-    sure: dict[str, frozenset[str]]
-    opposites: dict[str, frozenset[str]]
-    actions: dict[str, frozenset[str]]
-    apart: dict[str, frozenset[str]]
-    many: frozenset[str]
-    one_subject: frozenset[str]
-    inverses: dict[str, str]
-    postures: tuple[str, ...]
-    posture_prepositions: tuple[str, ...]
-    postures_alike: frozenset[tuple[str, ...]]
-    participles: frozenset[str]
-    no_participles: frozenset[str]
-    says_nothing: frozenset[str]
-    spellings: dict[str, str]
-    verbs: frozenset[str]
-    doubled: frozenset[str]
-
-
-RELATIONS = vocabulary("gqa/relations", Relations)
-_INVERSES = {**RELATIONS.inverses, **{back: name for name, back in RELATIONS.inverses.items() if back}}
+RELATIONS = Vocabulary("gqa/relations")
+PREPOSITIONS, SURE, OPPOSITES, ACTIONS, APART = (
+    RELATIONS.read(key, dict[str, frozenset[str]]) for key in ("prepositions", "sure", "opposites", "actions", "apart")
+)
+POSTURES, POSTURE_PREPOSITIONS = (RELATIONS.read(key, tuple[str, ...]) for key in ("postures", "posture prepositions"))
+POSTURES_ALIKE = RELATIONS.read("postures alike", frozenset[tuple[str, ...]])
+_BACK = RELATIONS.read("inverses", dict[str, str])
+_INVERSES = {**_BACK, **{back: name for name, back in _BACK.items() if back}}
 
 
 class RelationTable(Mapping[str, RelationName]):
     """All relations: those of the tables, which iteration yields, and participles with prepositions, by rule."""
 
     def __init__(self) -> None:
-        names = (name for name in RELATIONS.prepositions if name not in RELATIONS.says_nothing)
+        names = (name for name in PREPOSITIONS if name not in RELATIONS["says nothing"])
         self._known = {name: _preposition(name) for name in names}
-        self._known |= {name: _action(name) for name in RELATIONS.actions}
-        for posture, preposition in product(RELATIONS.postures, RELATIONS.posture_prepositions):
+        self._known |= {name: _action(name) for name in ACTIONS}
+        for posture, preposition in product(POSTURES, POSTURE_PREPOSITIONS):
             self._known[f"{posture} {preposition}"] = _compound(posture, preposition)
 
     def __getitem__(self, name: str) -> RelationName:
@@ -235,12 +213,12 @@ class RelationTable(Mapping[str, RelationName]):
 @cache
 def _by_rule(name: str) -> RelationName:
     verb, _, rest = name.partition(" ")
-    irregular = verb in RELATIONS.participles
-    regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS.no_participles
+    irregular = verb in RELATIONS["participles"]
+    regular = verb.isalpha() and verb.endswith("ing") and len(verb) > 4 and verb not in RELATIONS["no participles"]
     if rest:
-        is_known = (regular or irregular) and rest in RELATIONS.prepositions and rest not in ("for", "of")
+        is_known = (regular or irregular) and rest in PREPOSITIONS and rest not in ("for", "of")
     else:
-        is_known = regular and not irregular and verb not in RELATIONS.postures
+        is_known = regular and not irregular and verb not in POSTURES
     if not is_known:
         raise KeyError(name)
     return _compound(verb, rest)
@@ -256,16 +234,16 @@ def _against(meant: Set[str], opposites: Mapping[str, Set[str]]) -> set[str]:
 
 
 def _preposition(name: str) -> RelationName:
-    excludes = _sharing(RELATIONS.sure, _against(RELATIONS.sure.get(name, frozenset()), RELATIONS.opposites))
-    related = _sharing(RELATIONS.prepositions, RELATIONS.prepositions[name]) - {name}
+    excludes = _sharing(SURE, _against(SURE.get(name, frozenset()), OPPOSITES))
+    related = _sharing(PREPOSITIONS, PREPOSITIONS[name]) - {name}
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), many=True, related=frozenset(related))
 
 
 def _action(name: str) -> RelationName:
-    meant = RELATIONS.actions[name]
-    related = _sharing(RELATIONS.actions, meant) - {name}
-    excludes = _sharing(RELATIONS.actions, _against(meant, RELATIONS.apart)) - related - {name}
-    one_subject, many = name in RELATIONS.one_subject, bool(meant & RELATIONS.many)
+    meant = ACTIONS[name]
+    related = _sharing(ACTIONS, meant) - {name}
+    excludes = _sharing(ACTIONS, _against(meant, APART)) - related - {name}
+    one_subject, many = name in RELATIONS["one subject"], bool(meant & RELATIONS["many"])
     return RelationName(name, _INVERSES.get(name, ""), frozenset(excludes), one_subject, many, frozenset(related))
 
 
@@ -274,9 +252,9 @@ def _compound(verb: str, preposition: str) -> RelationName:
         return RelationName(verb, many=True)
     plain = _preposition(preposition)
     name, related, excludes = f"{verb} {preposition}", {*plain.related, preposition}, set(plain.excludes)
-    if verb in RELATIONS.postures:
-        for other in RELATIONS.postures:
-            same = other == verb or tuple(sorted((verb, other))) in RELATIONS.postures_alike
+    if verb in POSTURES:
+        for other in POSTURES:
+            same = other == verb or tuple(sorted((verb, other))) in POSTURES_ALIKE
             (related if same else excludes).add(f"{other} {preposition}")
     elif preposition in ("on", "on top of"):
         excludes.clear()  # a lamp hanging on the ceiling is under it

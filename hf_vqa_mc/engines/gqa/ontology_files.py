@@ -10,51 +10,44 @@ used.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.english import PLURALS, plural_of, singular_of
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, similar_kinds
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_numbers, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
-    NOUNS,
+    ADJECTIVES,
+    CATEGORIES,
+    VALUE_SPELLINGS,
     VALUES,
     is_participle,
     own_ontology,
     scene_attributes,
     similar_values,
-    with_numbers_of_one_kind,
 )
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 
-
-@dataclass(frozen=True)
-class Published:
-    """The schema of ``published.yaml``, which describes its keys."""
-
-    above: dict[str, str]
-    no_categories: frozenset[str]
-    categories: dict[str, str]
-    plurals: frozenset[str]
-    no_singular: frozenset[str]
-    proper: frozenset[str]
-    uncounted: frozenset[str]
-    numbered_types: dict[str, str]
-
-
-PUBLISHED = vocabulary("gqa/published", Published)
+PUBLISHED = Vocabulary("gqa/published")
+_ABOVE, _CATEGORIES, _NUMBERED_TYPES = (
+    PUBLISHED.read(key, dict[str, str]) for key in ("above", "categories", "numbered types")
+)
 _MARKS = re.compile(r"^(?:[A-Z]|x|i|o|pp|[A-Za-z]{1,2}:.*|commona?|)$")
 
 
-def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
-    """The ontology of GQA's published lists, plain or packed; our own if neither is given.
+class _Line(NamedTuple):
+    name: str
+    category: str
+    number: str
+    near: list[str]
+    aliases: list[str]
+    other_categories: list[str]
 
-    Raises:
-        InputError: a file cannot be read, is not such a list, or has a line without a name; only one is given.
-    """
+
+def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
+    """The ontology of GQA's published lists, plain or packed; our own if neither is given."""
     if objects is None and attributes is None:
         return own_ontology()
     if objects is None or attributes is None:
@@ -71,31 +64,22 @@ def _read(objects: Path, attributes: Path) -> Ontology:
         lists, plain = _marks(fields, ".")
         category = next((field for field in plain if field and not _MARKS.match(field)), "")
         number = next((mark for mark in "PMSC" if mark in plain), "")
-        aliases = tuple(alias for alias in dict.fromkeys(lists["E"]) if alias != name)
-        category = PUBLISHED.categories.get(name, category)
-        lines.append(_Line(name, category, number, tuple(lists["K"]), aliases, tuple(lists["J"])))
-    nouns = _nouns(lines)
+        aliases = [alias for alias in dict.fromkeys(lists["E"]) if alias != name]
+        lines.append(_Line(name, _CATEGORIES.get(name, category), number, lists["K"], aliases, lists["J"]))
+    by_name = {line.name: line for line in reversed(lines)}  # the first line of a name
+    nouns = both_numbers({name: _noun(by_name[name], by_name) for name in dict.fromkeys(line.name for line in lines)})
     values, value_aliases = _read_attributes(attributes)
     name_aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
     return Ontology(
         nouns=nouns,
         attributes=values,
         relations=RelationTable(),
-        exclusive=VALUES.exclusive_types & {kind for value in values.values() for kind in value.types},
+        exclusive=VALUES["exclusive types"] & {kind for value in values.values() for kind in value.types},
         name=f"{objects.name}, {attributes.name}",
         similar_kinds=_similar_kinds(lines, nouns, name_aliases),
         name_aliases=name_aliases,
         value_aliases=value_aliases,
     )
-
-
-class _Line(NamedTuple):
-    name: str
-    category: str
-    number: str
-    near: tuple[str, ...]
-    aliases: tuple[str, ...]
-    other_categories: tuple[str, ...]
 
 
 def _rows(path: Path, separator: str, layout: str, is_valid: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
@@ -119,30 +103,18 @@ def _marks(fields: Iterable[str], separator: str) -> tuple[dict[str, list[str]],
     for field in fields:
         mark, colon, values = field.partition(":")
         if colon:
-            lists[mark].extend(value.strip().lower() for value in values.split(separator) if value.strip())
+            lists[mark] += [value.strip().lower() for value in values.split(separator) if value.strip()]
         else:
             plain.append(field)
     return lists, plain
 
 
-def _nouns(lines: Iterable[_Line]) -> dict[str, Noun]:
-    by_name: dict[str, _Line] = {}
-    for line in lines:
-        by_name.setdefault(line.name, line)
-    nouns = {line.name: _noun(line, by_name) for line in by_name.values()}
-    for noun in list(nouns.values()):  # the other number, if the list has only one
-        for other, plural in ((noun.plural_form, True), (noun.singular, False)):
-            if other and other not in nouns:
-                nouns[other] = replace(noun, name=other, plural=plural)
-    return with_numbers_of_one_kind(nouns)
-
-
 def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
     name = line.name
-    plural, mass = line.number == "P" or name in PUBLISHED.plurals, line.number == "M"
+    plural, mass = line.number == "P" or name in PUBLISHED["plurals"], line.number == "M"
     singular = _singular(name, by_name) if plural else "" if mass else name
     kind = "person" if name == "people" else singular or name
-    uncounted = mass or line.number == "C" or name.split()[-1] in PUBLISHED.uncounted
+    uncounted = mass or line.number == "C" or name.split()[-1] in PUBLISHED["uncounted"]
     many = name if plural else "" if uncounted else plural_of(name)
     return Noun(
         name=name,
@@ -151,9 +123,9 @@ def _noun(line: _Line, by_name: Mapping[str, _Line]) -> Noun:
         mass=mass,
         parents=_parents(by_name.get(kind, line), by_name),
         singular=singular,
-        plural_form="" if name in PLURALS.pairs else many,
-        proper=name in PUBLISHED.proper,
-        vague=name in KINDS.vague,
+        plural_form="" if name in PLURALS["pairs"] else many,
+        proper=name in PUBLISHED["proper"],
+        vague=name in KINDS["vague"],
     )
 
 
@@ -161,36 +133,34 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
     for ending in ("s", "es"):
         if name.endswith(ending) and name.removesuffix(ending) in by_name and name != "glasses":
             return name.removesuffix(ending)
-    if name in PLURALS.pairs or name.split()[-1] in PLURALS.collective | {"people", "supplies"}:
+    if name in PLURALS["pairs"] or name.split()[-1] in PLURALS["collective"] | {"people", "supplies"}:
         return "person" if name == "people" else ""
-    if name in PLURALS.same:
-        return name
-    singular = singular_of(name)
-    return singular if singular in by_name or name not in PUBLISHED.no_singular else ""
+    singular = name if name in PLURALS["same"] else singular_of(name)
+    return singular if singular in by_name or name not in PUBLISHED["no singular"] else ""
 
 
 def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     """Hypernyms: those among the similar names, then the categories."""
     own = own_ontology().nouns
-    if line.name in KINDS.ambiguous:
+    if line.name in KINDS["ambiguous"]:
         return ()
     above = own[line.name].parents if line.name in own else ()
     found: list[str] = []
     for near in line.near:
         same = near in by_name and by_name[near].category in (line.category, "")
         is_above = near in above or (line.name.endswith(f" {near}") and same)
-        if near != line.name and is_above and near not in PUBLISHED.no_categories:
+        if near != line.name and is_above and near not in PUBLISHED["no categories"]:
             found.append(near)
     vessel = line.category == "drink" and line.name.split()[-1] in ("bottle", "can", "cup")
     category = "" if vessel else line.category  # of its content; K still lists that as similar
     while category and category not in found:
-        if category != line.name and category not in PUBLISHED.no_categories:
-            found.append(category)
+        found.append(category)
         above_it = by_name[category].category if category in by_name else ""
-        category = above_it if above_it and above_it != category else PUBLISHED.above.get(category, "")
+        category = above_it if above_it and above_it != category else _ABOVE.get(category, "")
+    found = [name for name in found if name != line.name and name not in PUBLISHED["no categories"]]
     for near in list(found):
         higher = own[near].parents if near in own else ()
-        found += [name for name in higher if name not in found and name in by_name and name not in KINDS.vague]
+        found += [name for name in higher if name in by_name and name not in KINDS["vague"]]
     return tuple(name for name in dict.fromkeys(found) if name != line.name)
 
 
@@ -200,39 +170,38 @@ def _similar_kinds(
     listed: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         kind = nouns[line.name].kind
-        loose = (line.category,) if line.name in KINDS.ambiguous and line.category else ()
+        loose = (line.category,) if line.name in KINDS["ambiguous"] and line.category else ()
         named = (*line.near, *line.other_categories, *loose)
-        listed[kind].update({nouns[other].kind if other in nouns else other for other in named} - {kind})
+        listed[kind] |= {nouns[other].kind if other in nouns else other for other in named} - {kind}
     near = similar_kinds(nouns, aliases, listed)
     own = own_ontology()
     categories = {parent for noun in nouns.values() for parent in noun.parents}
     for noun in nouns.values():
         if noun.kind in own.nouns:  # a bowl may be tableware, although the file gives it no category
             above = own.nouns[noun.kind]
-            may_be = own.similar_kinds.get(above.kind, frozenset()) & NOUNS.categories.keys()
+            may_be = own.similar_kinds.get(above.kind, frozenset()) & CATEGORIES.keys()
             near[noun.kind] |= ({*above.parents, *may_be} & categories) - {noun.kind, *noun.parents}
     return near
 
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
     """The attributes, and other words to their values."""
-    rows: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {}
+    rows: dict[str, tuple[tuple[str, ...], dict[str, list[str]], list[str]]] = {}
+    coarse: dict[str, set[str]] = defaultdict(set)
     for value, fields in _rows(path, ";", "value;count;types;marks as in GQA's list of attributes", str.isdigit):
         lists, plain = _marks(fields, ",")
         listed = next((field for field in plain if len(field) != 1 or not field.isupper()), "").split(",")
-        types = [PUBLISHED.numbered_types.get(kind.strip(), kind.strip()) for kind in listed if kind.strip()]
-        rows.setdefault(value, (types, lists, plain))
-    coarse: dict[str, set[str]] = defaultdict(set)
-    for value, (_, lists, _) in rows.items():
-        for group in lists["C"]:
-            coarse[group] |= {value, group}
+        types = (_NUMBERED_TYPES.get(kind.strip(), kind.strip()) for kind in listed)
+        known = tuple(dict.fromkeys(kind for kind in types if kind and not kind.isdigit()))
+        if rows.setdefault(value, (known, lists, plain))[1] is lists:
+            for group in lists["C"]:
+                coarse[group] |= {value, group}
     ours = similar_values(rows)
     made: dict[str, Attribute] = {}
     aliases: dict[str, str] = {}
-    for value, (types, lists, marks) in rows.items():
-        kinds = tuple(dict.fromkeys(kind for kind in types if not kind.isdigit()))
-        similar = set(lists["S"]) | {other for group in lists["C"] for other in coarse[group]} | ours[value]
-        adjective = lists["A"][0] if lists["A"] else VALUES.adjectives.get(value, value)
+    for value, (kinds, lists, marks) in rows.items():
+        similar = set(lists["S"]).union(ours[value], *(coarse[group] for group in lists["C"]))
+        adjective = lists["A"][0] if lists["A"] else ADJECTIVES.get(value, value)
         verb = is_participle(value) and ("P" in marks or bool({"pose", "activity", "sportActivity"} & set(kinds)))
         made[value] = Attribute(
             value=value,
@@ -241,8 +210,8 @@ def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
             similar=frozenset(similar & rows.keys() - {value}),
             verb=verb,
             before_only="N" in marks and not {"material", "orientation", "lighting"} & set(kinds),
-            after_only="P" in marks or value in VALUES.after_only,
+            after_only="P" in marks or value in VALUES["after only"],
         )
         aliases |= {other: value for other in (*lists["E"], adjective) if other not in rows}
-    aliases |= {other: value for other, value in VALUES.spellings.items() if value in rows and other not in rows}
+    aliases |= {other: value for other, value in VALUE_SPELLINGS.items() if value in rows and other not in rows}
     return scene_attributes(made), aliases

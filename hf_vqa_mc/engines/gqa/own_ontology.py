@@ -8,85 +8,18 @@ from functools import lru_cache
 import numpy as np
 
 from hf_vqa_mc.engines.english import PLURALS, plural_of
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_ways, similar_kinds
-from hf_vqa_mc.engines.vocabulary import vocabulary
-from hf_vqa_mc.text.wordnet import WordNet, load_wordnet
-
-
-@dataclass(frozen=True)
-class Values:
-    """The schema of ``values.yaml``, which describes its keys."""
-
-    types: dict[str, tuple[str, ...]]
-    untyped: tuple[str, ...]
-    adjectives: dict[str, str]
-    spellings: dict[str, str]
-    exclusive_types: frozenset[str]
-    nouns: frozenset[str]
-    after_only: frozenset[str]
-    no_participles: frozenset[str]
-    alike: tuple[tuple[str, ...], ...]
-    alike_one: dict[str, frozenset[str]]
-    places: tuple[tuple[str, ...], ...]
-    places_nearby: dict[str, frozenset[str]]
-
-
-VALUES = vocabulary("gqa/values", Values)
-_ALIKE = both_ways(VALUES.alike, VALUES.alike_one)
-
-
-def own_attributes() -> dict[str, Attribute]:
-    """Our values, with those of `scene_attributes`."""
-    types: dict[str, list[str]] = defaultdict(list)
-    for kind, values in VALUES.types.items():
-        for value in values:
-            types[value].append(kind)
-    types |= {value: [] for value in VALUES.untyped if value not in types}
-    similar = similar_values(types)
-    made = {
-        value: Attribute(
-            value=value,
-            types=tuple(dict.fromkeys(kinds)),
-            adjective=VALUES.adjectives.get(value, value),
-            similar=similar[value],
-            verb=is_participle(value),
-            before_only=value in VALUES.nouns,
-            after_only=is_participle(value) or value in VALUES.after_only,
-        )
-        for value, kinds in types.items()
-    }
-    return scene_attributes(made)
-
-
-def scene_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The values with those of every image: positions, location, place."""
-    rows = [(place, "place", {*group} - {place}) for group in VALUES.places for place in group]
-    rows += [(place, "place", {*near}) for place, near in VALUES.places_nearby.items()]
-    rows += [("indoors", "location", set()), ("outdoors", "location", set())]
-    rows += [(value, "hposition", {"middle"}) for value in ("left", "right")]
-    rows += [(value, "vposition", {"middle"}) for value in ("top", "bottom")]
-    rows += [("middle", "hposition", {"left", "right", "top", "bottom"}), ("middle", "vposition", set())]
-    added = dict(attributes)
-    for value, kind, similar in rows:
-        known = added.get(value) or Attribute(value=value, types=(), adjective=value)
-        added[value] = replace(
-            known,
-            types=tuple(dict.fromkeys((*known.types, kind))),
-            similar=known.similar | similar,
-            after_only=known.after_only or value in VALUES.after_only,
-        )
-    return added
-
-
-def similar_values(known: Iterable[str]) -> dict[str, frozenset[str]]:
-    """For each value those that might be used for the same object, by our list."""
-    values = frozenset(known)
-    return {value: _ALIKE.get(value, frozenset()) & values for value in values}
-
-
-def is_participle(value: str) -> bool:
-    """Whether a value is a present participle of an activity, such as waiting."""
-    return value.partition(" ")[0].endswith("ing") and value not in VALUES.no_participles
+from hf_vqa_mc.engines.gqa.ontology import (
+    KINDS,
+    Attribute,
+    Noun,
+    Ontology,
+    RelationTable,
+    both_numbers,
+    both_ways,
+    similar_kinds,
+)
+from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.text.wordnet import load_wordnet
 
 
 @dataclass(frozen=True)
@@ -107,135 +40,15 @@ class Category:
         return plain | {name: higher for higher, names in self.kinds_of.items() for name in names}
 
 
-@dataclass(frozen=True)
-class WordNetSense:
-    """A noun sense of WordNet."""
-
-    lemma: str
-    sense: int
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """The schema of ``nouns.yaml``, which describes its keys."""
-
-    categories: dict[str, Category]
-    no_category: Category
-    spellings: dict[str, str]
-    wordnet_categories: dict[str, WordNetSense]
-    not_from_wordnet: frozenset[str]
-
-
-NOUNS = vocabulary("gqa/nouns", Nouns)
-
-
-@lru_cache(maxsize=1)
-def own_ontology() -> Ontology:
-    """Nouns of our list and WordNet's, our values and relations.
-
-    A word is taken from WordNet only if all its noun senses are of one category: the paper warns of wrong senses
-    (Sect. 3.2, footnote 5).
-    """
-    nouns, loose = _listed()
-    nouns |= _from_wordnet(load_wordnet(), nouns)
-    for noun in list(nouns.values()):
-        if noun.plural_form and noun.plural_form not in nouns:
-            nouns[noun.plural_form] = replace(noun, name=noun.plural_form, plural=True)
-    nouns = with_numbers_of_one_kind(nouns)
-    attributes = own_attributes()
-    aliases = {alias: name for alias, name in NOUNS.spellings.items() if name in nouns and alias not in nouns}
-    return Ontology(
-        nouns=nouns,
-        attributes=attributes,
-        relations=RelationTable(),
-        exclusive=VALUES.exclusive_types,
-        name="own",
-        similar_kinds=similar_kinds(nouns, aliases, loose),
-        name_aliases=aliases,
-        value_aliases={alias: value for alias, value in VALUES.spellings.items() if value in attributes}
-        | {adjective: value for value, adjective in VALUES.adjectives.items()},
-    )
-
-
-def with_numbers_of_one_kind(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
-    """Remove singulars and plurals that name another kind: glasses are not the plural of glass."""
-
-    def of_kind(other: str, noun: Noun) -> str:
-        return other if other in nouns and nouns[other].kind == noun.kind else ""
-
-    return {
-        name: replace(noun, singular=of_kind(noun.singular, noun), plural_form=of_kind(noun.plural_form, noun))
-        for name, noun in nouns.items()
-    }
-
-
-def _listed() -> tuple[dict[str, Noun], dict[str, frozenset[str]]]:
-    nouns: dict[str, Noun] = {}
-    loose: dict[str, frozenset[str]] = {}
-    above: dict[str, tuple[str, ...]] = {}
-    for category, one in [*NOUNS.categories.items(), ("", NOUNS.no_category)]:
-        of_category = (category, *one.above) if category else ()
-        for name, higher in one.names().items():
-            if name in nouns:
-                continue
-            if name in one.sometimes:
-                loose[name] = frozenset(of_category)
-                parents: tuple[str, ...] = ()
-            else:
-                parents = (higher, *above.get(higher, ()), *of_category) if higher else of_category
-            above[name] = tuple(dict.fromkeys(parent for parent in parents if parent != name))
-            nouns[name] = _noun(name, one, above[name])
-    for name in sorted(KINDS.vague - nouns.keys()):
-        nouns[name] = Noun(name=name, kind=name, singular=name, plural_form=plural_of(name), vague=True)
-    nouns["people"] = Noun(name="people", kind="person", plural=True, singular="person", plural_form="people")
-    return nouns, loose
-
-
-def _noun(name: str, category: Category, parents: tuple[str, ...]) -> Noun:
-    mass, plural = name in category.mass, name in category.plural
-    no_plural = name in PLURALS.pairs if plural else mass or name in category.unique
-    return Noun(
-        name=name,
-        kind=name,
-        plural=plural,
-        mass=mass,
-        parents=parents,
-        singular="" if mass or plural else name,
-        plural_form="" if no_plural else name if plural else plural_of(name),
-        vague=name in KINDS.vague,
-    )
-
-
-def _from_wordnet(wordnet: WordNet, listed: Mapping[str, Noun]) -> dict[str, Noun]:
-    """Nouns of one or two words all of whose senses are of one category."""
-    categories = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
-    rows = np.repeat(np.arange(len(categories)), np.diff(wordnet.ancestor_starts))
-    for code, category in enumerate(_ORDER, 1):
-        one = NOUNS.wordnet_categories[category]
-        anchor = wordnet.nouns.senses(one.lemma)[one.sense]
-        below = rows[wordnet.ancestors == anchor]
-        categories[below[below != anchor]] = code
-    codes = categories.tolist()
-    taken = listed.keys() | NOUNS.spellings.keys() | NOUNS.not_from_wordnet | KINDS.vague
-    taken |= {plural_of(name) for name in listed}
-    found = {}
-    starts = wordnet.nouns.starts
-    for lemma, index in wordnet.nouns.lemmas.items():
-        name = lemma.replace("_", " ")
-        is_plain = 3 <= len(name) <= 24 and name.count(" ") < 2 and name.replace(" ", "").isalpha()
-        if name in taken or not is_plain:
-            continue
-        above = {codes[sense] for sense in wordnet.nouns.synsets[starts[index] : starts[index + 1]]}
-        wholes = {_ABOVE[code][-1:] for code in above}
-        parents = tuple(parent for parent in _ABOVE[max(above)] if parent != name) if len(wholes) == 1 else ()
-        if parents:
-            mass = parents[0] == "drink"
-            single, many = ("", "") if mass else (name, plural_of(name))
-            found[name] = Noun(name=name, kind=name, parents=parents, mass=mass, singular=single, plural_form=many)
-    plurals = {noun.plural_form for noun in listed.values()}
-    return {name: noun for name, noun in found.items() if name not in plurals}
-
-
+VALUES = Vocabulary("gqa/values")
+ADJECTIVES, VALUE_SPELLINGS = (VALUES.read(key, dict[str, str]) for key in ("adjectives", "spellings"))
+_GROUPS, _PLACES = (VALUES.read(key, tuple[tuple[str, ...], ...]) for key in ("alike", "places"))
+_ALIKE = both_ways(_GROUPS, VALUES.read("alike one", dict[str, tuple[str, ...]]))
+NOUNS = Vocabulary("gqa/nouns")
+CATEGORIES = NOUNS.read("categories", dict[str, Category])
+NO_CATEGORY = NOUNS.read("no category", Category)
+_SPELLINGS = NOUNS.read("spellings", dict[str, str])
+_OF_WORDNET = NOUNS.read("wordnet categories", dict[str, dict[str, str]])  # lemma and number of the sense
 _CHAINS: Mapping[str, tuple[str, ...]] = {
     "animal": ("animal",),
     "bird": ("bird", "animal"),
@@ -246,6 +59,135 @@ _CHAINS: Mapping[str, tuple[str, ...]] = {
     "flower": ("flower", "plant"),
     "tree": ("tree", "plant"),
 }
-_ORDER = (*(category for category in NOUNS.wordnet_categories if category not in _CHAINS), *_CHAINS)
+_ORDER = (*(category for category in _OF_WORDNET if category not in _CHAINS), *_CHAINS)
 _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 """By code: the hypernyms of a synset of that category; special categories have the higher codes, 0 is none."""
+
+
+def scene_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """The values with those of every image: positions, location, place."""
+    rows = [(place, "place", {*group} - {place}) for group in _PLACES for place in group]
+    nearby = VALUES.read("places nearby", dict[str, set[str]])
+    rows += [(place, "place", near) for place, near in nearby.items()]
+    rows += [("indoors", "location", set()), ("outdoors", "location", set())]
+    rows += [(value, "hposition", {"middle"}) for value in ("left", "right")]
+    rows += [(value, "vposition", {"middle"}) for value in ("top", "bottom")]
+    rows += [("middle", "hposition", {"left", "right", "top", "bottom"}), ("middle", "vposition", set())]
+    added = dict(attributes)
+    for value, kind, similar in rows:
+        known = added.get(value) or Attribute(value=value, types=(), adjective=value)
+        types, after_only = dict.fromkeys((*known.types, kind)), known.after_only or value in VALUES["after only"]
+        added[value] = replace(known, types=tuple(types), similar=known.similar | similar, after_only=after_only)
+    return added
+
+
+def similar_values(known: Iterable[str]) -> dict[str, frozenset[str]]:
+    """For each value those that might be used for the same object, by our list."""
+    values = frozenset(known)
+    return {value: frozenset(_ALIKE.get(value, ())) & values for value in values}
+
+
+def is_participle(value: str) -> bool:
+    """Whether a value is a present participle of an activity, such as waiting."""
+    return value.partition(" ")[0].endswith("ing") and value not in VALUES["no participles"]
+
+
+@lru_cache(maxsize=1)
+def own_ontology() -> Ontology:
+    """Nouns of our list and WordNet's, our values and relations."""
+    types: dict[str, list[str]] = defaultdict(list)
+    for kind, values in VALUES.read("types", dict[str, tuple[str, ...]]).items():
+        for value in values:
+            types[value].append(kind)
+    types |= {value: [] for value in VALUES.read("untyped", tuple[str, ...]) if value not in types}
+    similar = similar_values(types)
+    attributes = scene_attributes(
+        {
+            value: Attribute(
+                value=value,
+                types=tuple(dict.fromkeys(kinds)),
+                adjective=ADJECTIVES.get(value, value),
+                similar=similar[value],
+                verb=is_participle(value),
+                before_only=value in VALUES["nouns"],
+                after_only=is_participle(value) or value in VALUES["after only"],
+            )
+            for value, kinds in types.items()
+        }
+    )
+    nouns, loose = _listed()
+    nouns = both_numbers(nouns | _from_wordnet(nouns))
+    aliases = {alias: name for alias, name in _SPELLINGS.items() if name in nouns and alias not in nouns}
+    return Ontology(
+        nouns=nouns,
+        attributes=attributes,
+        relations=RelationTable(),
+        exclusive=VALUES["exclusive types"],
+        name="own",
+        similar_kinds=similar_kinds(nouns, aliases, loose),
+        name_aliases=aliases,
+        value_aliases={alias: value for alias, value in VALUE_SPELLINGS.items() if value in attributes}
+        | {adjective: value for value, adjective in ADJECTIVES.items()},
+    )
+
+
+def _listed() -> tuple[dict[str, Noun], dict[str, tuple[str, ...]]]:
+    """The nouns of our list, and those that only sometimes are of their category, with the categories."""
+    nouns: dict[str, Noun] = {}
+    loose: dict[str, tuple[str, ...]] = {}
+    for category, one in [*CATEGORIES.items(), ("", NO_CATEGORY)]:
+        of_category = (category, *one.above) if category else ()
+        for name, higher in one.names().items():
+            if name in nouns:
+                continue
+            above = (higher, *(nouns[higher].parents if higher in nouns else ())) if higher else ()
+            parents = tuple(dict.fromkeys(parent for parent in (*above, *of_category) if parent != name))
+            if name in one.sometimes:
+                loose[name], parents = of_category, parents[:0]
+            mass, plural = name in one.mass, name in one.plural
+            no_plural = name in PLURALS["pairs"] if plural else mass or name in one.unique
+            nouns[name] = Noun(
+                name=name,
+                kind=name,
+                plural=plural,
+                mass=mass,
+                parents=parents,
+                singular="" if mass or plural else name,
+                plural_form="" if no_plural else name if plural else plural_of(name),
+                vague=name in KINDS["vague"],
+            )
+    for name in sorted(KINDS["vague"] - nouns.keys()):
+        nouns[name] = Noun(name=name, kind=name, singular=name, plural_form=plural_of(name), vague=True)
+    nouns["people"] = Noun(name="people", kind="person", plural=True, singular="person", plural_form="people")
+    return nouns, loose
+
+
+def _from_wordnet(listed: Mapping[str, Noun]) -> dict[str, Noun]:
+    """Nouns of one or two words all of whose senses are of one category.
+
+    The paper warns of wrong senses (Sect. 3.2, footnote 5).
+    """
+    wordnet = load_wordnet()
+    categories = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
+    rows = np.repeat(np.arange(len(categories)), np.diff(wordnet.ancestor_starts))
+    for code, category in enumerate(_ORDER, 1):
+        one = _OF_WORDNET[category]
+        anchor = wordnet.nouns.senses(one["lemma"])[int(one["sense"])]
+        below = rows[wordnet.ancestors == anchor]
+        categories[below[below != anchor]] = code
+    codes = categories.tolist()
+    taken = listed.keys() | _SPELLINGS.keys() | NOUNS["not from wordnet"] | KINDS["vague"]
+    taken |= {plural_of(name) for name in listed} | {noun.plural_form for noun in listed.values()}
+    found = {}
+    for lemma in wordnet.nouns.lemmas:
+        name = lemma.replace("_", " ")
+        is_plain = 3 <= len(name) <= 24 and name.count(" ") < 2 and name.replace(" ", "").isalpha()
+        if name in taken or not is_plain:
+            continue
+        above = {codes[sense] for sense in wordnet.nouns.senses(lemma)}
+        parents = tuple(parent for parent in _ABOVE[max(above)] if parent != name)
+        if parents and len({_ABOVE[code][-1:] for code in above}) == 1:
+            mass = parents[0] == "drink"
+            single, many = ("", "") if mass else (name, plural_of(name))
+            found[name] = Noun(name=name, kind=name, parents=parents, mass=mass, singular=single, plural_form=many)
+    return found

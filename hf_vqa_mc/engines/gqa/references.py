@@ -11,23 +11,19 @@ from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.ontology import Noun
+from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
 from hf_vqa_mc.engines.gqa.wording import (
     BODY_PART,
     DOING,
     LIVING,
     MATERIAL,
-    MENTIONS,
     PEOPLE,
+    WORDS,
     NounPhrase,
-    as_category,
-    called,
+    Wording,
     relation_form,
-    stands_before,
-    stands_behind,
 )
 
 INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.
@@ -40,7 +36,7 @@ Fact: TypeAlias = tuple[str, ...]
 """A fact that a reference mentions: (object,) itself, (object, "name"), (object, type), (subject, object)."""
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
-_NO_SIDES = MENTIONS.background | MENTIONS.on_others
+_NO_SIDES = WORDS["background"] | WORDS["on others"]
 _DOING = frozenset(DOING)
 
 
@@ -71,48 +67,34 @@ class Reference(NamedTuple):
         return ((self.determiner, ""), *self.words)
 
 
-class Link(NamedTuple):
-    """A relation that identifies an object."""
+class References(Executor, Wording):
+    """The references to the objects of one image, with ``depth`` nested modifiers at most."""
 
-    head: NounPhrase
-    name: str
-    relation: str
-    side: str  # "s": the object is the subject; "o": it is the object
-    anchor: str
-
-
-class References:
-    """The references to the objects of one image."""
-
-    def __init__(self, executor: Executor, settings: GqaSettings) -> None:
-        self.graph, self.ontology, self.executor, self.settings = executor.graph, executor.ontology, executor, settings
+    def __init__(self, graph: SceneGraph, ontology: Ontology, depth: int) -> None:
+        super().__init__(graph, ontology)
+        self.depth = depth
         self.heads, self.links = cache(self._heads), cache(self._links)
         self.plain = cache(lambda object_id: tuple(self._plain(object_id)))
 
-    def _noun(self, object_id: str) -> Noun:
+    def noun(self, object_id: str) -> Noun:
+        """An object's noun."""
         return self.ontology.nouns[self.graph.objects[object_id].name]
 
     def _heads(self, object_id: str) -> tuple[tuple[str, NounPhrase], ...]:
         """The names of an object, its own first, then two categories, with their words."""
-        noun = self._noun(object_id)
+        noun = self.noun(object_id)
         wider = [
             (category, phrase)
             for category in self.categories(noun.name)
-            if category not in MENTIONS.too_wide and category != noun.kind and noun.name not in MENTIONS.own_name_only
-            if (phrase := as_category(self.ontology, category, noun.plural)) is not None
+            if category not in WORDS["too wide"] and category != noun.kind and noun.name not in WORDS["own name only"]
+            if (phrase := self.as_category(category, noun.plural)) is not None
         ]
-        return ((noun.name, called(self.ontology, noun.name)), *wider[:2])
+        return ((noun.name, self.called(noun.name)), *wider[:2])
 
     def categories(self, name: str) -> tuple[str, ...]:
-        """The categories of a name by which an object can be referred to.
-
-        None for clothes, as people wear more than is annotated, nor if another object may be of any category, as its
-        name is unknown.
-        """
-        if self.graph.nameless:
-            return ()
-        parents = self.ontology.nouns[name].parents
-        return tuple(category for category in parents if category not in MENTIONS.worn_categories)
+        """Categories by which an object can be referred to; not of clothes, as people wear more than is annotated."""
+        parents = () if self.graph.nameless else self.ontology.nouns[name].parents
+        return tuple(category for category in parents if category not in WORDS["worn categories"])
 
     def _plain(self, object_id: str) -> Iterator[Reference]:
         """All unambiguous references without another object."""
@@ -131,20 +113,20 @@ class References:
                 program = then(select, "filter", kind, value, negated)
                 if not self.is_clear(program, object_id):
                     continue
-                before = None if negated else stands_before(self.ontology, kind, value)
+                before = None if negated else self.stands_before(kind, value)
                 facts = frozenset({*named, (object_id, kind)})
                 if before is not None:
                     words: tuple[Part, ...] = ((f"{before} {phrase.text}", object_id),)
                     yield Reference(object_id, phrase, program, words, facts, 1)
                 if before is None or kind == MATERIAL:
-                    behind = stands_behind(self.ontology, kind, value, phrase, bool(negated), rng)
+                    behind = self.stands_behind(kind, value, phrase, bool(negated), rng)
                     words = ((phrase.text, object_id), (behind, ""))
                     yield Reference(object_id, phrase, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
         values, own_name = self.graph.objects[object_id].values, self.graph.objects[object_id].name
         attributes = self.ontology.attributes
-        unique = called(self.ontology, name).unique if name in self.ontology.nouns else False
+        unique = self.called(name).unique if name in self.ontology.nouns else False
         own = [
             (kind, value, "")
             for kind, several in values.items()
@@ -169,7 +151,7 @@ class References:
 
     def is_clear(self, program: Program, object_id: str) -> bool:
         """Whether a program finds this object and no other possible one."""
-        found = self.executor.find(program)
+        found = self.find(program)
         return found is not None and found.only == object_id
 
     def has_sides(self, *names: str) -> bool:
@@ -177,21 +159,30 @@ class References:
         nouns = map(self.ontology.nouns.__getitem__, names)
         return all(noun.kind not in _NO_SIDES and BODY_PART not in noun.parents for noun in nouns)
 
+    def side_by_side(self, one: str, other: str) -> bool:
+        """Whether left and right are natural, neither is wide, and they overlap by half of the narrower at most."""
+        (x, _, width, _), (x2, _, width2, _) = (self.graph.objects[key].box for key in (one, other))
+        return (
+            self.has_sides(self.graph.objects[one].name, self.graph.objects[other].name)
+            and max(width, width2) <= LARGEST_SIDE * self.graph.width
+            and min(x + width, x2 + width2) - max(x, x2) <= 0.5 * min(width, width2)
+        )
+
     def can_have(self, name: str, kind: str) -> bool:
         """Whether a thing can have a value of a type: a man has activities but no material, a room no color."""
         noun = self.ontology.nouns[name]
-        if kind in MENTIONS.types_of_surfaces and (noun.kind in MENTIONS.whole_places or "room" in noun.parents):
+        if kind in WORDS["types of surfaces"] and (noun.kind in WORDS["whole places"] or "room" in noun.parents):
             return False
-        if kind in MENTIONS.types_of_people:
+        if kind in WORDS["types of people"]:
             return self.ontology.isa(name, PEOPLE)
-        if kind in MENTIONS.types_of_things and self.ontology.isa(name, PEOPLE):
+        if kind in WORDS["types of things"] and self.ontology.isa(name, PEOPLE):
             return False
         if kind not in DOING and kind != MATERIAL:
             return True
         return any(self.ontology.isa(name, category) for category in LIVING) == (kind in DOING)
 
-    def _links(self, object_id: str) -> tuple[Link, ...]:
-        """The relations that identify an object, for any unambiguous reference to the other object."""
+    def _links(self, object_id: str) -> tuple[tuple[NounPhrase, str, str, str, str], ...]:
+        """Relations that identify an object: its noun and name, the relation, "s" (subject) or "o", other object."""
         ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
         ends += [
             (relation, "o", key)
@@ -199,35 +190,27 @@ class References:
             for relation, target in sorted(thing.relations)
             if target == object_id and not self.ontology.relations[relation].inverse
         ]
+        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.graph.objects.items()}
+        nearest = sorted(
+            (end for end in ends if end[0] in (LEFT, RIGHT) and self.side_by_side(object_id, end[2])),
+            key=lambda end: abs(center[object_id] - center[end[2]]),
+        )
         return tuple(
-            Link(phrase, name, relation, side, other)
-            for relation, side, other in self._nearest(object_id, ends)
+            (phrase, name, relation, side, other)
+            for relation, side, other in [*(end for end in ends if end[0] not in (LEFT, RIGHT)), *nearest[:NEAREST]]
             if relation_form(relation) is not None
             and self.askable(other)
-            and not (relation in MENTIONS.within and self._noun(other).kind in MENTIONS.pictures)
-            and self._noun(object_id).kind != self._noun(other).kind
+            and not (relation in WORDS["within"] and self.noun(other).kind in WORDS["pictures"])
+            and self.noun(object_id).kind != self.noun(other).kind
             for name, phrase in self.heads(object_id)
             if (anchor := self.plain(other)[:1])
             and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
         )
 
-    def _nearest(self, object_id: str, ends: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-        """The relations, of those to the left or right only the nearest ones between objects that are not wide."""
-        sides = [
-            end
-            for end in ends
-            if end[0] in (LEFT, RIGHT)
-            and self.has_sides(*(self.graph.objects[key].name for key in (object_id, end[2])))
-            and side_by_side(self.graph, object_id, end[2])
-        ]
-        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.graph.objects.items()}
-        sides.sort(key=lambda end: abs(center[object_id] - center[end[2]]))
-        return [end for end in ends if end[0] not in (LEFT, RIGHT)] + sides[:NEAREST]
-
     def askable(self, object_id: str) -> bool:
         """Whether people would refer to an object by itself."""
-        noun = self._noun(object_id)
-        return not noun.vague and (noun.plural or noun.kind not in MENTIONS.several_each)
+        noun = self.noun(object_id)
+        return not noun.vague and (noun.plural or noun.kind not in WORDS["several each"])
 
     def pick(
         self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
@@ -239,56 +222,42 @@ class References:
         """
         if not self.askable(object_id):
             return None
-        depth = self.settings.depth if depth is None else depth
+        depth = self.depth if depth is None else depth
         plain = [one for one in self.plain(object_id) if one.depth <= depth and one.facts.isdisjoint(hidden)]
-        direct = [one for one in plain if one.depth == 0]
-        if direct and (depth == 0 or not rng.happens(INDIRECT)):
-            return self._direct(direct, rng)
-        modified = [one for one in plain if one.depth > 0]
-        unique = self.heads(object_id)[0][1].unique
-        related = depth > 0 and not unique and bool(self.links(object_id))
-        if related and (not modified or rng.happens(0.5)):
-            reference = self._by_relation(object_id, rng, hidden, depth)
-            if reference is not None:
-                return reference
-        if modified:
-            return rng.pick(modified)
-        return self._direct(direct, rng) if direct else None
-
-    def _direct(self, direct: list[Reference], rng: SeededRng) -> Reference:
-        own = [one for one in direct if (one.object_id, NAMED) in one.facts]
-        wider = [one for one in direct if (one.object_id, NAMED) not in one.facts]
+        direct, modified = ([one for one in plain if (one.depth > 0) == deep] for deep in (False, True))
+        if not direct or (depth > 0 and rng.happens(INDIRECT)):
+            related = depth > 0 and not self.heads(object_id)[0][1].unique and bool(self.links(object_id))
+            if related and (not modified or rng.happens(0.5)):
+                reference = self._by_relation(object_id, rng, hidden, depth)
+                if reference is not None:
+                    return reference
+            if modified:
+                return rng.pick(modified)
+        own, wider = ([one for one in direct if ((object_id, NAMED) in one.facts) == named] for named in (True, False))
+        if not direct:
+            return None
         return rng.pick(wider if wider and (not own or rng.happens(BY_CATEGORY)) else own)
 
     def _by_relation(self, object_id: str, rng: SeededRng, hidden: Set[Fact], depth: int) -> Reference | None:
-        for link in rng.shuffled(self.links(object_id))[:3]:
-            own: set[Fact] = {(object_id,), (object_id, link.anchor), (link.anchor, object_id)}
-            if link.name == self.graph.objects[object_id].name:
+        for head, name, relation, side, other in rng.shuffled(self.links(object_id))[:3]:
+            own: set[Fact] = {(object_id,), (object_id, other), (other, object_id)}
+            if name == self.graph.objects[object_id].name:
                 own.add((object_id, NAMED))
-            if not own.isdisjoint(hidden) or (link.anchor,) in hidden:
+            if not own.isdisjoint(hidden) or (other,) in hidden:
                 continue
-            anchor = self.pick(link.anchor, rng, {*hidden, (object_id,)}, depth - 1)
+            anchor = self.pick(other, rng, {*hidden, (object_id,)}, depth - 1)
             if anchor is None or any(step.argument[-1:] == ("not",) for step in anchor.program):
                 continue  # not "the man wearing the hat that is not tan"
-            if link.side == "s":
-                nested = len(anchor.words) > 1 or (link.relation in (LEFT, RIGHT) and rng.happens(0.5))
-                that = f"that {link.head.be}" if nested or rng.happens(0.3) else ""
-                behind = [(that, ""), (link.relation, ""), *anchor.the]
+            if side == "s":
+                nested = len(anchor.words) > 1 or (relation in (LEFT, RIGHT) and rng.happens(0.5))
+                that = f"that {head.be}" if nested or rng.happens(0.3) else ""
+                behind = [(that, ""), (relation, ""), *anchor.the]
             elif len(anchor.words) == 1:
-                short = anchor.depth == 0 and relation_form(link.relation) == "verb" and rng.happens(0.5)
-                behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {link.relation}", "")]
+                short = anchor.depth == 0 and relation_form(relation) == "verb" and rng.happens(0.5)
+                behind = [("" if short else "that", ""), *anchor.the, (f"{anchor.head.be} {relation}", "")]
             else:
                 continue
-            program = then(anchor.program, "relate", link.name, link.relation, link.side)
-            words = ((link.head.text, object_id), *behind)
-            return Reference(object_id, link.head, program, words, anchor.facts | own, anchor.depth + 1)
+            program = then(anchor.program, "relate", name, relation, side)
+            words = ((head.text, object_id), *behind)
+            return Reference(object_id, head, program, words, anchor.facts | own, anchor.depth + 1)
         return None
-
-
-def side_by_side(graph: SceneGraph, one: str, other: str) -> bool:
-    """Whether two objects are side by side: neither is wide, and they overlap by half of the narrower at most."""
-    (x, _, width, _), (x2, _, width2, _) = graph.objects[one].box, graph.objects[other].box
-    if max(width, width2) > LARGEST_SIDE * graph.width:
-        return False
-    shared = min(x + width, x2 + width2) - max(x, x2)
-    return shared <= 0.5 * min(width, width2)

@@ -1,15 +1,23 @@
-"""Normalised scene graphs, in the words of the ontology; horizontal relations by boxes; weather, location and place.
+"""Scene graphs: GQA's and Visual Genome's files, and normalised graphs in the words of the ontology.
 
-Vertical relations are not derived from boxes: what is higher up may be behind (the paper's footnote 8). Location and
-place are derived if the objects are unambiguous (Sect. 3.2).
+What cannot be read is an error that names its location: no JSON, a missing field or one of another type. What
+annotators leave imperfect (no name, an empty box, a relation to a missing object) is passed on; ``normalising`` leaves
+it out and counts it. Vertical relations are not derived from boxes: what is higher up may be behind (footnote 8 of
+Hudson and Manning 2019). Location and place are derived if the objects are unambiguous (Sect. 3.2).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from typing import TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.scene_graph_files import Box
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.json_stream import object_items
+from hf_vqa_mc.io.records import Records, read_records
+from hf_vqa_mc.sources.files import Files, PublishedFile
 
 SCENE = "scene"  # Programs select it to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
@@ -26,6 +34,41 @@ MIDDLE = (0.4, 0.6)  # In the middle: the centre in this part of the image, the 
 WIDE = (0.2, 0.8)
 
 _ROUNDING = 1e-9  # So that a box and its mirror image are on mirrored sides.
+NO_BOX = (0, 0, 0, 0)
+Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
+
+
+def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union of two boxes, in [0, 1]."""
+    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
+    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    common = width * height
+    return common / (one[2] * one[3] + other[2] * other[3] - common)
+
+
+@dataclass
+class RawObject:
+    """An object as annotated."""
+
+    object_id: str
+    name: str
+    box: Box  # not yet checked against the image
+    attributes: list[str] = field(default_factory=list)
+    relations: list[tuple[str, str]] = field(default_factory=list)  # (name, id of the object)
+
+
+@dataclass
+class RawGraph:
+    """A scene graph as annotated."""
+
+    image_id: str
+    width: int
+    height: int
+    objects: dict[str, RawObject]
+    scene: dict[str, str] = field(default_factory=dict)  # ``weather`` and ``location``, as the file has them
+    lost: int = 0  # relations whose subject is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +78,7 @@ class SceneObject:
     object_id: str
     name: str  # a name of the ontology
     box: Box
-    values: Mapping[str, tuple[str, ...]]
-    """attribute type to values, with unambiguous positions in the image; values without a type under "" """
+    values: Mapping[str, tuple[str, ...]]  # by type, "" for none, with unambiguous positions in the image
     relations: frozenset[tuple[str, str]]
     """(relation, object_id of the object) of which this is the subject, with inverses and sides by boxes"""
 
@@ -60,13 +102,8 @@ class SceneGraph:
 
 
 def is_left_of(one: Box, other: Box, image_width: int) -> bool:
-    """Whether a box is to the left of another one that is near and at the same height.
-
-    >>> is_left_of((10, 10, 50, 50), (80, 20, 50, 50), 400), is_left_of((80, 20, 50, 50), (10, 10, 50, 50), 400)
-    (True, False)
-    """
-    x, y, width, height = one
-    other_x, other_y, other_width, other_height = other
+    """Whether a box is to the left of another one that is near and at the same height."""
+    (x, y, width, height), (other_x, other_y, other_width, other_height) = one, other
     gap = other_x - (x + width)
     level = min(y + height, other_y + other_height) - max(y, other_y)
     return (
@@ -79,11 +116,7 @@ def is_left_of(one: Box, other: Box, image_width: int) -> bool:
 
 
 def position(start: int, length: int, whole: int) -> int | None:
-    """The third in which a stretch lies: 0 the first, 1 the middle, 2 the last; None if ambiguous.
-
-    >>> [position(*stretch, 100) for stretch in ((5, 20), (40, 20), (70, 30), (0, 100))]
-    [0, 1, 2, None]
-    """
+    """The third in which a stretch lies: 0 the first, 1 the middle, 2 the last; None if ambiguous."""
     begin, end = start / whole, (start + length) / whole
     middle = (begin + end) / 2
     if middle <= SIDE_CENTRE + _ROUNDING and end <= 0.5:
@@ -91,9 +124,7 @@ def position(start: int, length: int, whole: int) -> int | None:
     if middle >= 1 - SIDE_CENTRE - _ROUNDING and begin >= 0.5:
         return 2
     centred = MIDDLE[0] - _ROUNDING <= middle <= MIDDLE[1] + _ROUNDING
-    if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING:
-        return 1
-    return None
+    return 1 if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING else None
 
 
 def within(box: Box, width: int, height: int) -> Box | None:
@@ -111,19 +142,9 @@ class Room:
     kinds: frozenset[str]
 
 
-@dataclass(frozen=True)
-class SceneSigns:
-    """The schema of ``scenes.yaml``, which describes its keys."""
-
-    outdoors: frozenset[str]
-    indoors: frozenset[str]
-    rooms: dict[str, Room]
-    not_of_homes: frozenset[str]
-    wide_places: dict[str, float]
-    pictures: frozenset[str]
-
-
-SIGNS = vocabulary("gqa/scenes", SceneSigns)
+SIGNS = Vocabulary("gqa/scenes")
+_WIDE_PLACES = SIGNS.read("wide places", dict[str, float])
+_ROOMS = SIGNS.read("rooms", dict[str, Room])
 
 
 def scene_of(
@@ -146,7 +167,7 @@ def scene_of(
     weather = {value for thing in objects if thing.name == "sky" for value in thing.values.get("weather", ())}
     if len(weather) == 1:
         scene.setdefault("weather", *weather)
-    outdoors, indoors = len(kinds & SIGNS.outdoors), len(kinds & SIGNS.indoors)
+    outdoors, indoors = len(kinds & SIGNS["outdoors"]), len(kinds & SIGNS["indoors"])
     if outdoors and not indoors and kinds & {"sky", "ocean", "mountain", "beach", "road", "street", "wave"}:
         scene.setdefault("location", "outdoors")
     if indoors >= 2 and not outdoors:
@@ -158,12 +179,134 @@ def scene_of(
 
 
 def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
-    if location != "outdoors":
-        found = {name: len(kinds & room.kinds) for name, room in SIGNS.rooms.items() if kinds & room.kinds}
-        sure = location == "indoors" and len(found) == 1 and kinds.isdisjoint(SIGNS.not_of_homes)
-        return next((name for name, count in found.items() if sure and count >= SIGNS.rooms[name].least), None)
-    area = size[0] * size[1]
-    wide = {
-        thing.name for thing in objects if thing.box[2] * thing.box[3] >= SIGNS.wide_places.get(thing.name, 2.0) * area
-    }
-    return next(iter(wide)) if len(wide) == 1 else None
+    places: set[str] = set()
+    if location == "outdoors":
+        wide = {name: part * size[0] * size[1] for name, part in _WIDE_PLACES.items()}
+        places = {one.name for one in objects if one.name in wide and one.box[2] * one.box[3] >= wide[one.name]}
+    elif location == "indoors" and kinds.isdisjoint(SIGNS["not of homes"]):
+        places = {name for name, room in _ROOMS.items() if kinds & room.kinds}
+    place = places.pop() if len(places) == 1 else None
+    room = _ROOMS.get(place or "")
+    return place if location != "indoors" or (room and len(kinds & room.kinds) >= room.least) else None
+
+
+def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
+    """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one."""
+    for image_id, value in chain.from_iterable(object_items(file)):
+        location = f"{file.location}, image {image_id!r}"
+        graph = Records([value], [location].__getitem__)
+        objects = graph.inner("objects").rows[0]
+        names = [f"{location}, object {key!r}" for key in objects]
+        things = Records(list(objects.values()), names.__getitem__)
+        links = things.nested("relations")
+        relations = zip(links.texts("name"), links.ids("object"), strict=True)
+        attributes, counts = things.text_lists("attributes"), map(len, things.column("relations"))
+        rows = zip(objects, things.texts("name"), _boxes(things), attributes, counts, strict=True)
+        yield RawGraph(
+            image_id,
+            *_size(graph),
+            {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
+            {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
+        )
+
+
+def _pixels(records: Records, name: str) -> list[int]:
+    """A column of numbers of pixels, rounded."""
+    records.checked(name, lambda value: type(value) in (int, float), "a number of pixels")
+    return [int(value + 0.5) if value >= 0 else -int(0.5 - value) for value in records.column(name)]
+
+
+def _size(image: Records) -> tuple[int, int]:
+    return _pixels(image, "width")[0], _pixels(image, "height")[0]
+
+
+def _boxes(records: Records) -> list[Box]:
+    return list(zip(*(_pixels(records, name) for name in "xywh"), strict=True))
+
+
+def read_visual_genome(files: Files) -> Iterator[RawGraph]:
+    """Read the scene graphs of Visual Genome, image by image.
+
+    ``scene_graphs.json``, else ``objects.json`` with ``attributes.json`` and ``relationships.json``; and
+    ``image_data.json`` with the sizes of the images.
+    """
+    sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
+    whole = files.has("scene_graphs.json")
+    others = [] if whole else [_records_of(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
+    for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
+        if image_id not in sizes:
+            raise InputError(
+                f"{record.location(0)}: image_data.json lacks its size; use both files from the same release"
+            )
+        graph = RawGraph(image_id, *sizes[image_id], {})
+        same: dict[str, str] = {}
+        _put_objects(graph, same, record.nested("objects"))
+        if whole:
+            relations = record.nested("relationships")
+            subjects, targets = relations.ids("subject_id"), relations.ids("object_id")
+        else:
+            attributes, relationships = (of(image_id) for of in others)
+            _put_objects(graph, same, attributes.nested("attributes"))
+            relations = relationships.nested("relationships")
+            sides = [relations.inner(side) for side in ("subject", "object")]
+            rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
+            ends = _put_objects(graph, same, Records(rows, partial("{}.{}".format, record.location(0))))
+            subjects, targets = ends[::2], ends[1::2]
+        for subject, name, target in zip(subjects, relations.texts("predicate"), targets, strict=True):
+            # a subject that has not come yet is one of the objects that another one was merged with
+            known = graph.objects.setdefault(subject, RawObject(subject, "", NO_BOX))
+            known.relations.append((name, same.get(target, target)))
+        for other, key in same.items():
+            if other in graph.objects and key in graph.objects:
+                duplicate, kept = graph.objects.pop(other), graph.objects[key]
+                kept.attributes += [value for value in duplicate.attributes if value not in kept.attributes]
+                kept.relations += duplicate.relations
+        for key in [key for key, thing in graph.objects.items() if not thing.name and thing.box == NO_BOX]:
+            graph.lost += len(graph.objects.pop(key).relations)
+        yield graph
+
+
+def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
+    """The id and the record of each image."""
+    for records in read_records(file):
+        rows = [
+            {"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in records.rows
+        ]
+        for image_id, row in zip(Records(rows, records.location).ids("image_id"), rows, strict=True):
+            location = f"{file.location}, image {image_id!r}"
+            yield image_id, Records([row], [location].__getitem__)
+
+
+def _records_of(file: PublishedFile) -> Callable[[str], Records]:
+    """A function that gives an image's record; it reads on if the images come in another order."""
+    rest, ahead = _images(file), dict[str, Records]()
+
+    def of(image_id: str) -> Records:
+        while image_id not in ahead:
+            if (found := next(rest, None)) is None:
+                raise InputError(
+                    f"{file.location}: expected a record of image {image_id!r}, as objects.json has one; use both "
+                    "files from the same release"
+                )
+            ahead[found[0]] = found[1]
+        return ahead.pop(image_id)
+
+    return of
+
+
+def _put_objects(graph: RawGraph, same: dict[str, str], given: Records) -> list[str]:
+    """Add objects to a graph, or what is new of them, and to ``same`` those merged with them; returns their ids."""
+    keys = given.ids("object_id")
+    rows = []
+    for row in given.rows:
+        own = {"names": [row["name"]]} if "name" in row else {}
+        attributes = [] if row.get("attributes") is None else row["attributes"]
+        rows.append({**own, "also": row.get("merged_object_ids", []), **row, "attributes": attributes})
+    full = Records(rows, given.location)
+    names, attributes, merged = full.text_lists("names"), full.text_lists("attributes"), full.lists("also")
+    for key, name, box, values, also in zip(keys, names, _boxes(full), attributes, merged, strict=True):
+        known = graph.objects.setdefault(key, RawObject(key, "", box))
+        known.name = known.name or next(iter(name), "")
+        known.attributes += [value for value in dict.fromkeys(values) if value not in known.attributes]
+        same |= {other: key for other in map(str, also) if other != key}
+    return keys

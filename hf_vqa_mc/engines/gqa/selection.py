@@ -9,29 +9,24 @@ questions are restored until the order is right at both levels. The result, comp
 - No group's entropy is lower, except for groups that vanish.
 - The bounds hold for each group when its level is balanced. The other level and restored questions may exceed them:
   ``Selected.beyond`` counts where.
-
-Loops that depend on the cell before are compiled: a dataset has millions of questions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.rng import GAMMA, SeededRng, mixed
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.io.progress import Progress, silent
 
 # Ours, since the paper (Sect. 3.5, appendix B) gives no numbers:
-HEAD = 1.0
-"""Maximum ratio of questions with the more frequent answers of a group to questions with the others."""
-MIN_RATIO, MAX_RATIO = 1.05, 1.5
-"""Bounds of the ratio of questions with an answer to those with the next one; it is not raised to the lower one."""
-THIN = 0.1
-"""Rare answers with less than this fraction of a group's questions do not limit the frequent ones."""
+HEAD = 1.0  # maximum ratio of questions with the more frequent answers of a group to questions with the others
+MIN_RATIO, MAX_RATIO = 1.05, 1.5  # of questions with an answer to those with the next; not raised to the lower one
+THIN = 0.1  # rare answers with less than this fraction of a group's questions do not limit the frequent ones
 SMALL = 16  # local groups with fewer questions of a type are sampled as a whole
 TINY = 1e-9
 PATIENCE = 64  # rounds of restoring single questions, after which all questions of an answer are restored
@@ -39,30 +34,30 @@ PATIENCE = 64  # rounds of restoring single questions, after which all questions
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+ROW = np.dtype(
+    [
+        ("image", np.int32),
+        ("number", np.int32),  # of the question, in its image
+        ("structural", np.int8),
+        ("semantic", np.int8),
+        ("detailed", np.int16),
+        ("global_group", np.int32),  # -1 for none
+        ("local_group", np.int32),  # -1 for none
+        ("answer", np.int32),
+        ("content", np.int32),  # equal for questions about an image with the same content
+        ("words", np.int16),
+        ("steps", np.int16),  # steps of the program
+        ("entailed", np.int32),  # number of entailed questions
+    ]
+)
 
-@dataclass(frozen=True)
-class QuestionTable:
-    """All questions; columns of (questions,)."""
 
-    image: NDArray[np.int32]
-    number: NDArray[np.int32]  # of the question, in its image
-    structural: NDArray[np.int8]
-    semantic: NDArray[np.int8]
-    detailed: NDArray[np.int16]
-    global_group: NDArray[np.int32]  # -1 for none
-    local_group: NDArray[np.int32]  # -1 for none
-    answer: NDArray[np.int32]
-    content: NDArray[np.int32]  # equal for questions about an image with the same content
-    words: NDArray[np.int16]
-    steps: NDArray[np.int16]  # steps of the program
-    entailed: NDArray[np.int32]  # number of entailed questions
+class QuestionTable(NamedTuple):
+    """All questions: 40 bytes each."""
+
+    rows: NDArray[np.void]  # of ROW
     names: Mapping[str, Sequence[str]]  # column to the names of its values
     vocabulary: int  # distinct words of questions and answers, in lower case
-
-    @property
-    def count(self) -> int:
-        """Number of questions."""
-        return len(self.image)
 
 
 class AnswerCells:
@@ -77,8 +72,7 @@ class AnswerCells:
         found, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
         group = found // n_answers
         by_count = np.lexsort((found, -counts, group))
-        self.counts: Ints = counts[by_count].astype(np.int64)
-        """questions of each cell"""
+        self.counts: Ints = counts[by_count].astype(np.int64)  # questions of each cell
         self.cell_starts: Ints = np.concatenate(([0], np.cumsum(self.counts)))
         moved = np.repeat(first[by_count] - self.cell_starts[:-1], self.counts)
         self.questions: Ints = order[np.arange(len(order)) + moved]
@@ -97,20 +91,15 @@ class AnswerCells:
         """Number of kept questions of each cell, int64 (cells,)."""
         return np.add.reduceat(kept[self.questions].astype(np.int64), self.cell_starts[:-1])
 
-    def _rank(self, chosen: Bools) -> Ints:
+    def rank(self, chosen: Bools) -> Ints:
         """The number of chosen ones before each question of a cell, by position in ``questions``."""
         before: Ints = np.cumsum(chosen) - chosen
         return before - np.repeat(before[self.cell_starts[:-1]], self.counts)
 
-    def drop_to(self, kept: Bools, most: Ints) -> None:
-        """Keep at most ``most`` questions of each cell."""
-        chosen = kept[self.questions]
-        kept[self.questions[chosen & (self._rank(chosen) >= np.repeat(most, self.counts))]] = False
-
     def restore(self, kept: Bools, more: Ints) -> int:
         """Restore up to ``more`` questions of each cell; returns how many."""
         gone = ~kept[self.questions]
-        back = self.questions[gone & (self._rank(gone) < np.repeat(more, self.counts))]
+        back = self.questions[gone & (self.rank(gone) < np.repeat(more, self.counts))]
         kept[back] = True
         return len(back)
 
@@ -137,19 +126,14 @@ def out_of_order(counts: Ints, kept: Ints, starts: Ints, fewest: int) -> Ints:
 
 @njit(cache=True)
 def smoothed(counts: Ints, starts: Ints) -> Ints:
-    """The number of questions to keep of each answer, group by group.
+    """The number of questions to keep of each answer, from 1 to ``counts``, int64 (cells,).
 
     From the most to the least frequent answer, the answers so far (the head) are scaled down together until they hold
     at most `HEAD` times the questions of the others (the tail) and the last of them is at most `MAX_RATIO` times
     as frequent as the next, but not below `MIN_RATIO` times the next. The order of answers, and ties, do not change;
     no answer vanishes; the entropy never decreases. Not idempotent: `THIN` is relative to the group.
 
-    Args:
-        counts: questions of each answer, int64 (cells,), by group, descending, all above 0.
-        starts: first cell of each group, and the end, int64 (groups + 1,).
-
-    Returns:
-        From 1 to ``counts``, int64 (cells,).
+    ``counts``: by group, descending, all above 0; ``starts``: first cell of each group, and the end.
     """
     kept = counts.copy()
     scales = np.ones(len(counts))
@@ -210,24 +194,33 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     Which questions of an answer are kept depends on the seed, the image's id and the question's number, not on their
     order. Of an answer in a global group, the questions most over-represented in their local group are removed first.
     """
+    rows = table.rows
     bases = np.array([SeededRng(settings.seed, one, "selection").bits() for one in table.names["image"]], np.uint64)
     with np.errstate(over="ignore"):
-        states: Any = bases[table.image] + table.number.astype(np.uint64) * np.uint64(GAMMA)
+        states: Any = bases[rows["image"]] + rows["number"].astype(np.uint64) * np.uint64(GAMMA)
     bits = np.asarray(mixed(states))
     priority = _ranks(bits)
-    order = np.lexsort((priority, table.content, table.image))
-    image, content = table.image[order], table.content[order]
-    redundant = np.zeros(table.count, np.bool_)  # all but one of the questions about an image with the same content
+    order = np.lexsort((priority, rows["content"], rows["image"]))
+    image, content = rows["image"][order], rows["content"][order]
+    redundant = np.zeros(len(rows), np.bool_)  # all but one of the questions about an image with the same content
     redundant[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
-    local = AnswerCells(table.local_group, table.answer, priority)
-    excess = _excess(local, table.count)
+    # how over-represented an answer is in its local group when a question is the next of that answer to be removed: 1
+    # means as many questions as the most frequent other answer
+    local = AnswerCells(rows["local_group"], rows["answer"], priority)
+    excess, first = np.zeros(len(rows)), local.starts[:-1]
+    others = local.counts[first][local.group_of]
+    others[first] = 1  # if there is no other answer
+    several = first[np.diff(local.starts) > 1]
+    others[several] = local.counts[several + 1]
+    in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
+    excess[local.questions] = in_cell / np.repeat(others, local.counts)
     stays = _ranks(bits, excess, redundant)
     levels = {
-        "global": AnswerCells(table.global_group, table.answer, stays),
-        "local": AnswerCells(table.local_group, table.answer, _ranks(bits, redundant)),
+        "global": AnswerCells(rows["global_group"], rows["answer"], stays),
+        "local": AnswerCells(rows["local_group"], rows["answer"], _ranks(bits, redundant)),
     }
     kept = ~redundant
-    last = np.zeros(table.count, np.int8)
+    last = np.zeros(len(rows), np.int8)
     last[redundant] = 1
     steps: dict[str, Callable[[], None]] = {
         "redundant": lambda: None,
@@ -244,7 +237,13 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
         back += _restore(levels["global"], levels["local"], kept, even=number == len(steps))
     progress("selected", len(steps), len(steps))
     removed = {name: int((last[~kept] == number).sum()) for number, name in enumerate(steps, 1)}
-    return Selected(kept, removed, back, {name: _beyond(level, kept) for name, level in levels.items()})
+    beyond = {}
+    for name, level in levels.items():
+        counts = level.kept_counts(kept)
+        largest, totals = np.maximum.reduceat(counts, level.starts[:-1]), level.totals(counts)
+        most = HEAD * np.maximum(totals - largest, THIN * totals) + 1
+        beyond[name] = int(((largest > most) & (largest < totals)).sum())
+    return Selected(kept, removed, back, beyond)
 
 
 def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
@@ -254,21 +253,6 @@ def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
     return ranks
 
 
-def _excess(local: AnswerCells, count: int) -> NDArray[np.float64]:
-    """How over-represented an answer is in its local group when a question is the next of that answer to be removed.
-
-    1 means as many questions as the most frequent other answer.
-    """
-    excess, first = np.zeros(count), local.starts[:-1]
-    others = local.counts[first][local.group_of]
-    others[first] = 1  # if there is no other answer
-    several = first[np.diff(local.starts) > 1]
-    others[several] = local.counts[several + 1]
-    in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
-    excess[local.questions] = in_cell / np.repeat(others, local.counts)
-    return excess
-
-
 def _balance(level: AnswerCells, kept: Bools) -> None:
     counts = level.kept_counts(kept)
     order = np.lexsort((np.arange(len(counts)), -counts, level.group_of))  # equal counts may differ by now
@@ -276,14 +260,16 @@ def _balance(level: AnswerCells, kept: Bools) -> None:
     starts = np.searchsorted(level.group_of[left], np.arange(len(level.groups) + 1)).astype(np.int64)
     most = counts.copy()
     most[left] = smoothed(counts[left], starts)
-    level.drop_to(kept, most)
+    chosen = kept[level.questions]
+    kept[level.questions[chosen & (level.rank(chosen) >= np.repeat(most, level.counts))]] = False
 
 
 def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits: NDArray[np.uint64]) -> None:
     """Remove as few questions of the named types as possible until each type has its share."""
+    rows = table.rows
     names = table.names["structural"]
     shares = {name: share for name, share in settings.shares.items() if name in names}
-    counts = np.bincount(table.structural[kept], minlength=len(names))
+    counts = np.bincount(rows["structural"][kept], minlength=len(names))
     named = [names.index(name) for name in shares]
     limits = [counts[code] / share for code, share in zip(named, shares.values(), strict=True) if counts[code]]
     free, others = 1 - sum(shares.values()), counts.sum() - counts[named].sum()
@@ -294,16 +280,16 @@ def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits
     indices = np.flatnonzero(kept)
     turn = _turns(table, indices, bits, settings.seed)
     for code, share in zip(named, shares.values(), strict=True):
-        of_type = np.flatnonzero(table.structural[indices] == code)
+        of_type = np.flatnonzero(rows["structural"][indices] == code)
         of_type = of_type[np.lexsort((bits[indices[of_type]], turn[of_type]))]
         kept[indices[of_type[int(share * min(limits) + TINY) :]]] = False
 
 
 def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
     """Rank of questions, in [0, 1]: even within each answer of a large local group, one rank for a small group."""
-    local = table.local_group[indices]
-    order = np.lexsort((bits[indices], table.answer[indices], local))
-    cell = np.stack((local[order], table.answer[indices][order]))
+    local, answer = (table.rows[name][indices] for name in ("local_group", "answer"))
+    order = np.lexsort((bits[indices], answer, local))
+    cell = np.stack((local[order], answer[order]))
     fresh = np.append(True, (cell[:, 1:] != cell[:, :-1]).any(axis=0))
     first = np.flatnonzero(fresh)
     sizes = np.diff(np.append(first, len(order)))
@@ -328,27 +314,17 @@ def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, e
                 lacks = np.where(lacks > 0, level.counts, 0)
             back += level.restore(kept, lacks)
         if even and not back:
-            for level in (global_cells, local_cells):
-                lacks = _uneven(level, kept)
+            for level in (
+                global_cells,
+                local_cells,
+            ):  # in groups with less entropy, to the original share
+                counts = level.kept_counts(kept)
+                fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
+                before, after = (level.totals(one)[level.group_of] for one in (level.counts, counts))
+                fair = -(-level.counts * after // before)  # its share of what is kept, rounded up
+                lacks = np.where(fell[level.group_of] & (after > 0), np.maximum(fair - counts, 0), 0)
                 back += level.restore(kept, lacks if evened < PATIENCE else np.where(lacks > 0, level.counts, 0))
             rounds, evened = 0, evened + 1
         total, rounds = total + back, rounds + 1
         if not back:
             return total
-
-
-def _uneven(level: AnswerCells, kept: Bools) -> Ints:
-    """For groups with reduced entropy: the number of questions that each answer lacks to its original share."""
-    counts = level.kept_counts(kept)
-    fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
-    before, after = (level.totals(one)[level.group_of] for one in (level.counts, counts))
-    fair = -(-level.counts * after // before)  # its share of what is kept, rounded up
-    return np.where(fell[level.group_of] & (after > 0), np.maximum(fair - counts, 0), 0)
-
-
-def _beyond(level: AnswerCells, kept: Bools) -> int:
-    counts = level.kept_counts(kept)
-    totals = level.totals(counts)
-    first = np.maximum.reduceat(counts, level.starts[:-1])
-    most = HEAD * np.maximum(totals - first, THIN * totals) + 1
-    return int(((first > most) & (first < totals)).sum())

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
@@ -12,32 +11,12 @@ from hf_vqa_mc.engines.english import plural_of, with_article
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.program import Part
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class Mentions:
-    """The schema of ``mentions.yaml``, which describes its keys."""
-
-    too_wide: frozenset[str]
-    several_each: frozenset[str]
-    background: frozenset[str]
-    on_others: frozenset[str]
-    scenery: frozenset[str]
-    nearby: frozenset[str]
-    under: frozenset[str]
-    own_name_only: frozenset[str]
-    types_of_people: frozenset[str]
-    types_of_things: frozenset[str]
-    types_of_surfaces: frozenset[str]
-    whole_places: frozenset[str]
-    worn_categories: frozenset[str]
-    young: frozenset[str]
-    pictures: frozenset[str]
-    within: frozenset[str]
-
-
-MENTIONS = vocabulary("gqa/mentions", Mentions)
+WORDS = Vocabulary("gqa/wording")
+PARTITIVES = WORDS.read("partitives", dict[str, str])
+_SWITCHED = WORDS.read("switched", dict[str, str])
+_POSITIONS = WORDS.read("positions", dict[str, dict[str, tuple[str, ...]]])
 PEOPLE = "person"
 LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")  # Types of values that only people and animals have.
@@ -49,23 +28,8 @@ Phrase: TypeAlias = Sequence[Part]
 NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
 
-@dataclass(frozen=True)
-class Words:
-    """The schema of ``wording.yaml``, which describes its keys."""
-
-    capitals: tuple[str, ...]
-    partitives: dict[str, str]
-    uncounted: frozenset[str]
-    positions: dict[str, dict[str, tuple[str, ...]]]
-    switched: dict[str, str]
-    prepositions: frozenset[str]
-    passives: frozenset[str]
-
-
-_WORDS = vocabulary("gqa/wording", Words)
-_CAPITALS = {word.lower(): word for word in _WORDS.capitals}
-PARTITIVES = _WORDS.partitives
-POSITIONS = {(kind, value): phrases for kind, values in _WORDS.positions.items() for value, phrases in values.items()}
+_CAPITALS = {word.lower(): word for word in WORDS["capitals"]}
+POSITIONS = {(kind, value): phrases for kind, values in _POSITIONS.items() for value, phrases in values.items()}
 
 
 class NounPhrase(NamedTuple):
@@ -97,113 +61,101 @@ class NounPhrase(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def spelled(text: str) -> str:
-    """A name or value with its capitals.
-
-    >>> spelled("wii controller")
-    'Wii controller'
-    """
+    """A name or value with its capitals."""
     return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
-
-
-def called(ontology: Ontology, name: str) -> NounPhrase:
-    """A noun as a phrase."""
-    noun = ontology.nouns[name]
-    return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
 
 
 @lru_cache(maxsize=1 << 14)
 def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> NounPhrase:
-    mass = (uncounted or name in _WORDS.uncounted) and not plural
+    mass = (uncounted or name in WORDS["uncounted"]) and not plural
     unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
     return NounPhrase(name.title() if proper else spelled(name), plural, mass, proper, unique)
 
 
-def one(ontology: Ontology, name: str) -> NounPhrase | None:
-    """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
-    noun = ontology.nouns[name]
-    uncounted = noun.mass or noun.proper or name in _WORDS.uncounted or not noun.plural_form
-    return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
+class Wording:
+    """The words for the nouns and values of an ontology."""
 
+    def __init__(self, ontology: Ontology) -> None:
+        self.ontology = ontology
 
-def several(ontology: Ontology, name: str) -> NounPhrase:
-    """The plural phrase, or that of a mass noun: apples, pants, water."""
-    noun = ontology.nouns[name]
-    if noun.plural or not noun.plural_form or name in _WORDS.uncounted:
-        return called(ontology, name)
-    return NounPhrase(spelled(noun.plural_form), plural=True)
+    def called(self, name: str) -> NounPhrase:
+        """A noun as a phrase."""
+        noun = self.ontology.nouns[name]
+        return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
 
+    def one(self, name: str) -> NounPhrase | None:
+        """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
+        noun = self.ontology.nouns[name]
+        uncounted = noun.mass or noun.proper or name in WORDS["uncounted"] or not noun.plural_form
+        return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
 
-def as_category(ontology: Ontology, category: str, plural: bool) -> NounPhrase | None:
-    """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
-    if category in PARTITIVES:
-        return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
-    noun = ontology.nouns.get(category)
-    if noun is None:
-        return NounPhrase(spelled(plural_of(category) if plural else category), plural)
-    form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
-    if noun.vague or noun.proper or (noun.plural and not plural) or not form:
-        return None
-    return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
+    def several(self, name: str) -> NounPhrase:
+        """The plural phrase, or that of a mass noun: apples, pants, water."""
+        noun = self.ontology.nouns[name]
+        as_it_is = noun.plural or not noun.plural_form or name in WORDS["uncounted"]
+        return self.called(name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
 
+    def as_category(self, category: str, plural: bool) -> NounPhrase | None:
+        """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
+        if category in PARTITIVES:
+            return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
+        noun = self.ontology.nouns.get(category)
+        if noun is None:
+            return NounPhrase(spelled(plural_of(category) if plural else category), plural)
+        form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
+        if noun.vague or noun.proper or (noun.plural and not plural) or not form:
+            return None
+        return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
 
-def predicate(ontology: Ontology, kind: str, value: str) -> str:
-    """A value after "is": red, made of wood, on the left."""
-    if (kind, value) in POSITIONS:
-        return POSITIONS[kind, value][0]
-    if value in _WORDS.switched:
-        return _WORDS.switched[value]
-    if kind == MATERIAL:
-        return f"made of {spelled(value)}"
-    return spelled(ontology.attributes[value].adjective)
+    def predicate(self, kind: str, value: str) -> str:
+        """A value after "is": red, made of wood, on the left."""
+        if (kind, value) in POSITIONS:
+            return POSITIONS[kind, value][0]
+        adjective = (
+            f"made of {spelled(value)}" if kind == MATERIAL else spelled(self.ontology.attributes[value].adjective)
+        )
+        return _SWITCHED.get(value, adjective)
 
+    def stands_before(self, kind: str, value: str) -> str | None:
+        """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
+        attribute = self.ontology.attributes.get(value)
+        follows = attribute is None or attribute.verb or value in VALUES["after only"] or (kind, value) in POSITIONS
+        return None if follows or attribute is None else spelled(attribute.adjective)
 
-def stands_before(ontology: Ontology, kind: str, value: str) -> str | None:
-    """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
-    attribute = ontology.attributes.get(value)
-    if attribute is None or attribute.verb or value in VALUES.after_only or (kind, value) in POSITIONS:
-        return None
-    return spelled(attribute.adjective)
+    def stands_behind(self, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
+        """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
+        if (kind, value) in POSITIONS and not negated:
+            return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(POSITIONS[kind, value])}"
+        short = kind == MATERIAL and not negated and rng.happens(0.5)
+        return f"{'' if short else f'that {phrase.be} '}{'not ' if negated else ''}{self.predicate(kind, value)}"
 
-
-def stands_behind(ontology: Ontology, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
-    """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
-    positions = POSITIONS.get((kind, value))
-    if positions and not negated:
-        return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(positions)}"
-    text = predicate(ontology, kind, value)
-    if kind == MATERIAL and not negated and rng.happens(0.5):
-        return text
-    return f"that {phrase.be} {'not ' if negated else ''}{text}"
+    def kind_of(self, category: str, plural: bool) -> tuple[str, str]:
+        """A category after "what kind of", with its verb: devices are, clothing is."""
+        phrase = self.as_category(category, plural)
+        if phrase is None or phrase.mass or category in PARTITIVES:
+            return category, "is"
+        return phrase.text, phrase.be
 
 
 @cache
 def relation_form(name: str) -> str | None:
     """The form of a relation: "verb" (wearing), "state" (parked on), "place" (near); None if it cannot follow "is"."""
     first = name.split()[0]
-    if name in _WORDS.prepositions:
+    if name in WORDS["prepositions"]:
         return "place"
-    if first in _WORDS.passives:
+    if first in WORDS["passives"]:
         return "state"
     return "verb" if first.endswith("ing") and first not in ("during", "king") else None
 
 
-@dataclass(frozen=True)
-class Templates:
-    """The schema of ``templates.yaml``."""
-
-    phrases: dict[str, tuple[str, ...]]  # name, in capitals, to its alternatives
-    templates: dict[str, dict[str, tuple[str, ...]]]  # question type and variant
-    detailed_types: dict[str, dict[str, str]]  # question type and variant to GQA's detailed type
-
-
-_TEMPLATES = vocabulary("gqa/templates", Templates)
+_TEMPLATES = Vocabulary("gqa/templates")
+_PHRASES = _TEMPLATES.read("phrases", dict[str, tuple[str, ...]])
+_BY_TYPE = _TEMPLATES.read("templates", dict[str, dict[str, tuple[str, ...]]])  # by question type and variant
+_DETAILED = _TEMPLATES.read("detailed types", dict[str, dict[str, str]])
 
 
 class Pattern:
-    """A wording with slots ``{x}`` and phrases ``{X}``, such as ``{WHAT} color {THINK} {is} {the}``.
-
-    Each phrase has alternatives; all forms are equally likely. A question mark at the end is ignored.
-    """
+    """A wording with slots ``{x}`` and phrases ``{X}`` with alternatives: ``{WHAT} color {THINK} {is} {the}?``."""
 
     def __init__(self, text: str, phrases: Mapping[str, Sequence[str]]) -> None:
         pieces = re.split(r"\{([A-Z_]+)\}", text.removesuffix("?"))
@@ -230,11 +182,10 @@ class Pattern:
 def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
     """The wordings of a question type by variant."""
     return {
-        variant: tuple(Pattern(text, _TEMPLATES.phrases) for text in texts)
-        for variant, texts in _TEMPLATES.templates[question_type].items()
+        variant: tuple(Pattern(text, _PHRASES) for text in texts) for variant, texts in _BY_TYPE[question_type].items()
     }
 
 
 def detailed_types(question_type: str) -> dict[str, str]:
     """GQA's names of the detailed types by variant."""
-    return _TEMPLATES.detailed_types[question_type]
+    return _DETAILED[question_type]

@@ -8,7 +8,6 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -17,17 +16,21 @@ import numpy as np
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
-from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Images, Made, Outcome, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import HORIZONTAL_THRESHOLD, MIN_AREA, OVERLAP_THRESHOLD, VERTICAL_THRESHOLD
-from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, CocoObject, related
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Collected, Outcome, subset_in
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
 from hf_vqa_mc.sources.files import PublishedFile, member_names
 
+MIN_AREA = 2000  # minimum area in pixels of an object in a question ("Generating Questions")
+# Left of:
+VERTICAL_THRESHOLD = 0.1  # vertical distance, fraction of the image height; ours, the paper: "a small threshold"
+OVERLAP_THRESHOLD = 0.5  # overlap, fraction of either width ("half the length of its counterpart")
+HORIZONTAL_THRESHOLD = 0.15  # gap, fraction of the image width; ours, the paper's was "subjectively" judged
+LOOSELY = 2.0  # ours: the paper does not define when several objects are next to another
 NAMES = tuple(COCO_OBJECTS)
-_NUMBERS = {name: number for number, name in enumerate(NAMES)}
 
 
 class Instance(NamedTuple):
@@ -60,9 +63,9 @@ class CocoImage(NamedTuple):
 class CocoAnnotations:
     """The annotations of all files in columns: each of 860,000 objects takes about fifty bytes."""
 
-    def __init__(self, images: Images) -> None:
+    def __init__(self, made: Collected) -> None:
         self.left_out = Counter[str]()
-        self._images = images
+        self._made = made
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
         self._stems: dict[int, str] = {}
         self._numbers = [np.empty((0, 4), np.int64)]  # annotation id, image id, category, crowd
@@ -73,11 +76,7 @@ class CocoAnnotations:
         return len(self._sizes)
 
     def read(self, file: PublishedFile) -> None:
-        """Add a file's images and objects; count those that another file listed before.
-
-        Raises:
-            InputError: the file is not as COCO's are, is truncated, or has another image under a known id.
-        """
+        """Add a file's images and objects; count those that another file listed before."""
         listed: dict[int, tuple[int, int, str]] = {}  # width, height and the last part of the file name
         names: dict[int, str] = {}
         numbers = self._numbers[:1]
@@ -97,19 +96,6 @@ class CocoAnnotations:
             raise InputError(f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS)}")
         if not names:
             raise InputError(f"{file.location}: field 'categories': expected a list of categories, found none")
-        self._add_images(file, listed, frozenset(names.values()))
-        rows = np.concatenate(numbers)
-        for what, column, known in (("image", 1, listed.keys()), ("category", 2, names.keys())):
-            if unlisted := set(rows[:, column].tolist()) - known:
-                raise InputError(
-                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
-                )
-        rows[:, 2] = [_NUMBERS[names[one]] for one in rows[:, 2].tolist()]
-        self._numbers.append(rows)
-
-    def _add_images(
-        self, file: PublishedFile, listed: dict[int, tuple[int, int, str]], annotated: frozenset[str]
-    ) -> None:
         for image_id, (width, height, name) in listed.items():
             known = self._sizes.get(image_id)
             stem = PurePosixPath(name).stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
@@ -117,8 +103,16 @@ class CocoAnnotations:
                 raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
             self._stems[image_id] = stem
             self.left_out["images listed in another file too"] += known is not None
-            self._sizes[image_id] = (width, height, annotated | (known[2] if known else frozenset()))
-            self._images.add(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
+            self._sizes[image_id] = (width, height, frozenset(names.values()).union(known[2] if known else ()))
+            self._made.add_image(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
+        rows = np.concatenate(numbers)
+        for what, column, ids in (("image", 1, listed.keys()), ("category", 2, names.keys())):
+            if unlisted := set(rows[:, column].tolist()) - ids:
+                raise InputError(
+                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
+                )
+        rows[:, 2] = [NAMES.index(names[one]) for one in rows[:, 2].tolist()]
+        self._numbers.append(rows)
 
     def __iter__(self) -> Iterator[CocoImage]:
         """The images that have objects, sorted by id, each with its objects sorted by id."""
@@ -140,11 +134,7 @@ class CocoAnnotations:
 
 
 def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
-    """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json.
-
-    Raises:
-        InputError: a path is not a file, or a zip file has no such member.
-    """
+    """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json."""
     found = []
     for path in paths:
         if not path.is_file():
@@ -153,73 +143,32 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             found.append(PublishedFile(path.name, path))
             continue
         members = member_names(path)
-        wanted = sorted(
-            one for one in members if PurePosixPath(one).match("instances*.json") and "__MACOSX" not in one
-        )
+        named = [PurePosixPath(one) for one in sorted(members) if "__MACOSX" not in one]
+        wanted = [PublishedFile(one.name, path, str(one)) for one in named if one.match("instances*.json")]
         if not wanted:
             raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
-        found += [PublishedFile(PurePosixPath(one).name, path, one) for one in wanted]
+        found += wanted
     return found
 
 
-@dataclass(frozen=True)
-class Templates:
-    """The schema of ``templates.yaml``, which describes its keys."""
-
-    presence_places: tuple[str, ...]
-    counting: tuple[str, ...]
-    kinds: tuple[str, ...]
-    kinds_of_one: tuple[str, ...]
-    sport: tuple[str, ...]
-    room: tuple[str, ...]
-    indoors_or_outdoors: tuple[str, ...]
-    is_it: tuple[str, ...]
-    position: tuple[str, ...]
-    color: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Room:
-    """Objects that identify a room: one of each set is required."""
-
-    marks: frozenset[str]
-    others: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Scenes:
-    """The schema of ``scenes.yaml``, which describes its keys."""
-
-    kinds: dict[str, tuple[str, ...]]
-    no_such_kind: frozenset[str]
-    confusable: dict[str, frozenset[str]]
-    equipment: dict[str, str]
-    ball_games: frozenset[str]
-    rooms: dict[str, Room]
-    outdoor_signs: frozenset[str]
-    outdoor_proof: frozenset[str]
-    indoor_supercategories: frozenset[str]
-    outdoor_exceptions: frozenset[str]
-    indoor_signs: frozenset[str]
-    indoor_proof: frozenset[str]
-    indoor_pair: frozenset[str]
-
-
-TEMPLATES = vocabulary("tdiuc/templates", Templates)
-SCENES = vocabulary("tdiuc/scenes", Scenes)
+SCENES = Vocabulary("tdiuc/scenes")
+KINDS = SCENES.read("kinds", dict[str, tuple[str, ...]])
+CONFUSABLE = SCENES.read("confusable", dict[str, frozenset[str]])
+EQUIPMENT = SCENES.read("equipment", dict[str, str])
+ROOMS = SCENES.read("rooms", dict[str, dict[str, frozenset[str]]])  # one object of each set is required
+_TEXTS = Vocabulary("tdiuc/templates")
+TEMPLATES = {key: _TEXTS.read(key, tuple[str, ...]) for key in _TEXTS}
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-LOOSELY = 2.0  # ours: the paper does not define when several objects are next to another
-
-_INDOOR_SIGNS = SCENES.indoor_signs | {
+_INDOOR_SIGNS = SCENES["indoor signs"] | {
     name
     for name, one in COCO_OBJECTS.items()
-    if one.supercategory in SCENES.indoor_supercategories and name not in SCENES.outdoor_exceptions
+    if one.supercategory in SCENES["indoor supercategories"] and name not in SCENES["outdoor exceptions"]
 }
 
 
-def ask_coco(image: CocoImage, mentioned: frozenset[str], seed: int, made: Made) -> None:
+def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
     ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]] = {
         PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)),
@@ -230,7 +179,7 @@ def ask_coco(image: CocoImage, mentioned: frozenset[str], seed: int, made: Made)
         POSITION: ask_positions,
     }
     for question_type, asked in ask.items():
-        rng = SeededRng(seed, "tdiuc", question_type, str(image.image_id))
+        rng = SeededRng(made.seed, "tdiuc", question_type, str(image.image_id))
         made.add(image.image_id, question_type, "coco_generated", asked(image, rng))
 
 
@@ -238,9 +187,15 @@ def ask_presence(image: CocoImage, rng: SeededRng, absent: list[str]) -> Iterato
     """Ask about the presence of each category with a large enough object, and of as many absent ones."""
     large = sorted({one.name for one in image.instances if one.area >= MIN_AREA})
     yield from [f"all smaller than {MIN_AREA} pixels"] * (len(image.present) - len(large))
-    of_no = _negatives(large, image.present, absent, rng)
+    left, of_no = rng.shuffled(absent), list[str]()
+    near = {COCO_OBJECTS[name].supercategory for name in image.present}
+    for name in large[: len(left)]:  # the first of the same supercategory, else of one in the image, else the first
+        wanted = COCO_OBJECTS[name].supercategory
+        groups = {other: COCO_OBJECTS[other].supercategory for other in left}
+        of_no.append(min(left, key=lambda other: (groups[other] != wanted, groups[other] not in near)))
+        left.remove(of_no[-1])
     yield from ["no absent object left to ask about"] * (len(large) - len(of_no))
-    for names, answer in ((large, YES), (of_no, NO)):
+    for names, answer in ((large, YES), (sorted(of_no), NO)):
         for name in names:
             yield _is_there(COCO_OBJECTS[name], rng), answer
 
@@ -251,25 +206,11 @@ def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
     return [name for name in COCO_OBJECTS if name in image.annotated and not related(name) & present]
 
 
-def _negatives(large: list[str], present: frozenset[str], absent: list[str], rng: SeededRng) -> list[str]:
-    left = rng.shuffled(absent)
-    near = {COCO_OBJECTS[name].supercategory for name in present}
-    chosen = []
-    for name in large[: len(left)]:
-        wanted = COCO_OBJECTS[name].supercategory
-        of_same = (one for one in left if COCO_OBJECTS[one].supercategory == wanted)
-        of_near = (one for one in left if COCO_OBJECTS[one].supercategory in near)
-        taken = next(of_same, None) or next(of_near, None) or left[0]
-        left.remove(taken)
-        chosen.append(taken)
-    return sorted(chosen)
-
-
 def _is_there(thing: CocoObject, rng: SeededRng) -> str:
-    where, name = rng.pick(TEMPLATES.presence_places), thing.wording
-    if name in OBJECTS.plural_only:
+    where, name = rng.pick(TEMPLATES["presence places"]), thing.wording
+    if name in OBJECTS["plural only"]:
         start = f"Are there any {name}"
-    elif name in OBJECTS.mass:
+    elif name in OBJECTS["mass"]:
         start = f"Is there any {name}"
     elif rng.happens(0.5):
         start = f"Are there any {thing.plural}"
@@ -293,14 +234,14 @@ def ask_counting(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
         elif related(name) & (image.present - {name}):
             yield "another object shares its name"
         else:
-            question = rng.pick(TEMPLATES.counting).format(objects=COCO_OBJECTS[name].counted)
+            question = rng.pick(TEMPLATES["counting"]).format(objects=COCO_OBJECTS[name].counted)
             yield question, COUNTABLE[counts[name] - 1]
 
 
 def ask_kinds(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask what kind of animal, vehicle, ... it is, if the image has only one kind of it, of any size."""
-    for group, nouns in SCENES.kinds.items():
-        members = frozenset(OBJECTS.supercategories[group])
+    for group, nouns in KINDS.items():
+        members = frozenset(SUPERCATEGORIES[group])
         present = sorted(image.present & members)
         if not present:
             continue
@@ -308,60 +249,59 @@ def ask_kinds(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
             yield "the file does not annotate all of its kind"
         elif len(present) > 1:
             yield "several kinds"
-        elif present[0] in SCENES.no_such_kind:
+        elif present[0] in SCENES["no such kind"]:
             yield f"{present[0]} is not called {nouns[0]}"
-        elif image.present & SCENES.confusable.get(group, frozenset()):
+        elif image.present & CONFUSABLE.get(group, frozenset()):
             yield "a likeness of its kind next to it"
         elif not any(one.name == present[0] and one.area >= MIN_AREA for one in image.instances):
             yield f"all smaller than {MIN_AREA} pixels"
         else:
             single = sum(one.name == present[0] for one in image.instances) == 1
-            template = rng.pick(TEMPLATES.kinds_of_one if single else TEMPLATES.kinds)
+            template = rng.pick(TEMPLATES["kinds of one"] if single else TEMPLATES["kinds"])
             question = template.format(kind=rng.pick(nouns))
             yield question, present[0]
 
 
 def ask_sport(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask which sport it is, if people and the equipment of one sport are shown."""
-    sports = {SCENES.equipment[name] for name in image.present if name in SCENES.equipment}
+    sports = {EQUIPMENT[name] for name in image.present if name in EQUIPMENT}
     if not sports:
         if BALL in image.present:
             yield "a ball alone"
-    elif not SCENES.equipment.keys() | {BALL} <= image.annotated:
+    elif not EQUIPMENT.keys() | {BALL} <= image.annotated:
         yield "the file does not annotate all equipment"
-    elif len(sports) > 1 or (BALL in image.present and not sports & SCENES.ball_games):
+    elif len(sports) > 1 or (BALL in image.present and not sports & SCENES["ball games"]):
         yield "equipment of several sports"
     elif "person" not in image.present:
         yield "nobody there"
     else:
-        yield rng.pick(TEMPLATES.sport), min(sports)
+        yield rng.pick(TEMPLATES["sport"]), min(sports)
 
 
 def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
     """Ask which room it is, and whether it is indoors, if the objects leave no doubt."""
-    if not _INDOOR_SIGNS | SCENES.outdoor_signs <= image.annotated:
+    if not _INDOOR_SIGNS | SCENES["outdoor signs"] <= image.annotated:
         yield "the file does not annotate all that identifies a scene"
         return
-    where = _where(image.present)
+    where = None
+    if image.present & SCENES["outdoor signs"]:
+        if image.present & SCENES["outdoor proof"] and not image.present & _INDOOR_SIGNS:
+            where = OUTDOORS
+    elif image.present & SCENES["indoor proof"] or len(image.present & SCENES["indoor pair"]) > 1:
+        where = INDOORS
     if where is None:
         yield "indoors or outdoors is in doubt"
         return
-    yield rng.pick(TEMPLATES.indoors_or_outdoors), where
+    yield rng.pick(TEMPLATES["indoors or outdoors"]), where
     asked = rng.pick((INDOORS, OUTDOORS))  # so that there are about as many yes as no
-    question = rng.pick(TEMPLATES.is_it).format(where=asked)
+    question = rng.pick(TEMPLATES["is it"]).format(where=asked)
     yield question, YES if asked == where else NO
     if where == INDOORS:
-        rooms = [name for name, room in SCENES.rooms.items() if image.present & room.marks]
-        if len(rooms) == 1 and image.present & SCENES.rooms[rooms[0]].others:
-            yield rng.pick(TEMPLATES.room), rooms[0]
+        rooms = [name for name, room in ROOMS.items() if image.present & room["marks"]]
+        if len(rooms) == 1 and image.present & ROOMS[rooms[0]]["others"]:
+            yield rng.pick(TEMPLATES["room"]), rooms[0]
         else:
             yield "the room is in doubt"
-
-
-def _where(present: frozenset[str]) -> str | None:
-    if present & SCENES.outdoor_signs:
-        return OUTDOORS if present & SCENES.outdoor_proof and not present & _INDOOR_SIGNS else None
-    return INDOORS if present & SCENES.indoor_proof or len(present & SCENES.indoor_pair) > 1 else None
 
 
 def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
@@ -375,7 +315,7 @@ def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
             yield from ["not the only one of its kind, or too small"] * len(SIDES)
             continue
         for side in SIDES:
-            template = rng.pick(TEMPLATES.position)
+            template = rng.pick(TEMPLATES["position"])
             others = [other for other in image.instances if other is not one]
             near = [other for other in others if _is_next_to(other, one, side, image, LOOSELY)]
             if not near:

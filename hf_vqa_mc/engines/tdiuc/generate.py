@@ -1,39 +1,36 @@
 """TDIUC's engine: questions of twelve types from annotations, by the procedure of Kafle and Kanan 2017."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
 from hf_vqa_mc.engines.tdiuc.questions import (
-    DOES_NOT_APPLY,
     NO,
     ORIGINS,
     SPLITS,
-    AbsurdQuestions,
-    Images,
-    Made,
+    Collected,
     Question,
     settled,
+    with_absurd,
     without_duplicates,
 )
-from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.scoring.tdiuc_types import ABSURD, QUESTION_TYPES
+from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.open_ended import entropy, most_frequent
-from hf_vqa_mc.sources.source import STATISTICS
+from hf_vqa_mc.sources.source import BY_HASH, STATISTICS
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.sources.vqa_files import V1
 from hf_vqa_mc.version import __version__
@@ -51,44 +48,45 @@ def generate(
     progress: Progress = silent,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Generate a dataset in TDIUC's layout; ``overwrite`` as for `generated_folder`.
-
-    Returns:
-        The content of its ``statistics.json``.
-
-    Raises:
-        InputError: an input is missing or malformed, or nothing can be asked; nothing is written then.
-        OSError: the output cannot be written.
-    """
+    """Generate a dataset in TDIUC's layout; returns the content of its ``statistics.json``."""
     settings = settings or TdiucSettings()
     check_generated_folder(output, ENGINE, overwrite)
     folders = filter(None, [inputs.visual_genome, inputs.vqa])
     check_outside(output, "output", [*inputs.coco, *inputs.annotated, *folders])
-    images, made = Images(settings.seed), Made()
+    made = Collected(settings.seed)
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
-    coco = CocoAnnotations(images)
+    coco = CocoAnnotations(made)
     files = coco_files(inputs.coco)
     for number, file in enumerate(files, 1):
         coco.read(file)
         progress("reading COCO", number, len(files))
     if inputs.visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
-        _ask_of_genome(Folder(inputs.visual_genome), images, settings.seed, mentioned, made)
+        _ask_of_genome(Folder(inputs.visual_genome), mentioned, made)
         progress("reading Visual Genome", 1, 1)
     if inputs.vqa is not None:
         progress("importing VQA", 0, 1)
-        import_vqa(Folder(inputs.vqa), images, made)
+        import_vqa(Folder(inputs.vqa), made)
         progress("importing VQA", 1, 1)
     for path in inputs.annotated:
-        import_annotated(path, images, made)
+        import_annotated(path, made)
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
-    absent = _ask_of_coco(coco, mentioned, settings.seed, made, progress)
-    questions = without_duplicates(made.questions, made.left_out)
+    absent: dict[int, frozenset[str]] = {}  # the objects that each image provably lacks
+    shared: dict[frozenset[str], frozenset[str]] = {}
+    for number, image in enumerate(coco, 1):
+        others = frozenset(mentioned.get(image.image_id, ()))
+        ask_coco(image, others, made)
+        lacking = frozenset(absent_objects(image, others))
+        absent[image.image_id] = shared.setdefault(lacking, lacking)
+        if number % 1000 == 0 or number == len(coco):
+            progress("asking of COCO's images", number, len(coco))
+    made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
+    questions = without_duplicates(made)
     made.questions.clear()
-    questions = settled(questions, images, settings.seed, made.left_out)
-    questions = _with_absurd(questions, absent, settings, made.left_out, progress)
+    questions = settled(questions, made)
+    questions = with_absurd(questions, absent, settings.absurd, made, progress)
     if not questions:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
@@ -96,84 +94,40 @@ def generate(
     statistics = {
         "settings": asdict(settings),
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",
-        **_statistics(questions, images),
+        **_statistics(questions, made),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
     with generated_folder(output, ENGINE, overwrite) as folder:
-        _write_questions(folder, questions, images, progress)
+        _write_questions(folder, questions, made, progress)
         write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
     return statistics
 
 
-def _ask_of_genome(folder: Folder, images: Images, seed: int, mentioned: dict[int, set[str]], made: Made) -> None:
+def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: Collected) -> None:
     if not any(folder.has(name) for name in (*LISTS, QUESTIONS)):
         folder.find(next(iter(LISTS)))  # raises, and names the files expected
     left_out: Counter[str] = Counter()
-    ids = read_image_ids(folder, images, left_out)
-    for image in read_genome(folder, ids, images, left_out):
-        ask_genome(image, seed, made)
+    ids = read_image_ids(folder, made, left_out)
+    for image in read_genome(folder, ids, made, left_out):
+        ask_genome(image, made)
         names = {name for one in image.objects.values() for name in (one.name, *one.other_names)}
         mentioned.setdefault(image.image_id, set()).update(*map(objects_named, names))
     if folder.has(QUESTIONS):
-        import_genome(folder, ids, images, made)
+        import_genome(folder, ids, made)
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
-def _ask_of_coco(
-    coco: CocoAnnotations, mentioned: dict[int, set[str]], seed: int, made: Made, progress: Progress
-) -> dict[int, frozenset[str]]:
-    """Add all questions that COCO's annotation allows; return the objects that each image provably lacks."""
-    absent = {}
-    shared: dict[frozenset[str], frozenset[str]] = {}
-    for number, image in enumerate(coco, 1):
-        others = frozenset(mentioned.get(image.image_id, ()))
-        ask_coco(image, others, seed, made)
-        lacking = frozenset(absent_objects(image, others))
-        absent[image.image_id] = shared.setdefault(lacking, lacking)
-        if number % 1000 == 0 or number == len(coco):
-            progress("asking of COCO's images", number, len(coco))
-    made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
-    return absent
-
-
-def _with_absurd(
-    questions: list[Question],
-    absent: dict[int, frozenset[str]],
-    settings: TdiucSettings,
-    left_out: Counter[str],
-    progress: Progress,
-) -> list[Question]:
-    if not settings.absurd or not absent:
-        return questions
-    pool, asked = AbsurdQuestions(questions), defaultdict[int, set[str]](set)
-    for one in questions:
-        asked[one.image_id].add(one.question.lower())
-    absurd = []
-    for number, (image_id, lacking) in enumerate(absent.items(), 1):
-        rng = SeededRng(settings.seed, "tdiuc", ABSURD, str(image_id))
-        chosen = pool.for_image(lacking, asked[image_id], settings.absurd, rng)
-        absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
-        left_out[f"{ABSURD}: no other question is provably absurd"] += settings.absurd - len(chosen)
-        if number % 1000 == 0 or number == len(absent):
-            progress("absurd questions", number, len(absent))
-    if len(absurd) < MIN_ANSWERS:
-        left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
-        absurd = []
-    return sorted(questions + absurd, key=lambda one: one.image_id)
-
-
-def _write_questions(folder: Path, questions: list[Question], images: Images, progress: Progress) -> None:
+def _write_questions(folder: Path, questions: list[Question], made: Collected, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
     written: dict[str, list[tuple[int, Question]]] = {subset: [] for subset in SPLITS}
     for number, one in enumerate(questions, 1):
-        written[images.subset(one.image_id)].append((number, one))
+        written[made.subset(one.image_id)].append((number, one))
     for done, (subset, mine) in enumerate(written.items()):
         progress("writing", done, len(SPLITS))
-        records: Iterator[dict[str, Any]] = (
+        asked: Iterator[dict[str, Any]] = (
             {"image_id": one.image_id, "question": one.question, "question_id": number} for number, one in mine
         )
-        _write_list(folder / V1.questions_name(subset), "questions", records)
-        records = (
+        answered: Iterator[dict[str, Any]] = (
             {
                 "question_id": number,
                 "image_id": one.image_id,
@@ -183,25 +137,39 @@ def _write_questions(folder: Path, questions: list[Question], images: Images, pr
             }
             for number, one in mine
         )
-        _write_list(folder / V1.annotations_name(subset), "annotations", records)
+        lists = {"questions": (V1.questions_name, asked), "annotations": (V1.annotations_name, answered)}
+        for key, (name, records) in lists.items():  # an object with a list of records, one per line
+            with (folder / name(subset)).open("w", encoding="utf-8", newline="\n") as file:
+                file.write(f'{{"{key}": [')
+                file.writelines(f"{',' if at else ''}\n{json.dumps(record)}" for at, record in enumerate(records))
+                file.write("\n]}\n")
     progress("writing", len(SPLITS), len(SPLITS))
 
 
-def _write_list(path: Path, key: str, records: Iterable[dict[str, Any]]) -> None:
-    """Write an object with a list of records, one per line."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(f'{{"{key}": [')
-        file.writelines(f"{',' if number else ''}\n{json.dumps(record)}" for number, record in enumerate(records))
-        file.write("\n]}\n")
-
-
-def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
+def _statistics(questions: list[Question], made: Collected) -> dict[str, Any]:
     """Questions per type, origin and split; answers of each type with their entropy in bits."""
     by_type: dict[str, list[Question]] = {name: [] for name in QUESTION_TYPES}
     for one in questions:
         by_type[one.question_type].append(one)
-    types = {name: _type_statistics(of_type, images) for name, of_type in by_type.items()}
+    types: dict[str, dict[str, Any]] = {}
+    for name, of_type in by_type.items():
+        splits = Counter(SPLITS[made.subset(one.image_id)] for one in of_type)
+        answers = Counter(one.answer for one in of_type)
+        top = dict(most_frequent(answers, TOP_ANSWERS))
+        types[name] = {
+            "questions": len(of_type),
+            "images": len({one.image_id for one in of_type}),
+            "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(one.origin for one in of_type)},
+            "splits": {split: splits[split] for split in SPLITS.values()},
+            "unique_answers": len(answers),
+            "entropy_bits": round(entropy(answers.values()), 4),
+            "answers": top,
+            "questions_with_other_answers": len(of_type) - sum(top.values()),
+        }
     image_ids = {one.image_id for one in questions}
+    by_split = Counter(
+        f"{made.clusters[one]}, {'by file' if one in made.given else BY_HASH}, {made.subset(one)}" for one in image_ids
+    )
     return {
         "questions": len(questions),
         "images": len(image_ids),
@@ -209,21 +177,5 @@ def _statistics(questions: list[Question], images: Images) -> dict[str, Any]:
         "types": types,
         "origins": {origin: sum(one["origins"][origin] for one in types.values()) for origin in ORIGINS},
         "splits": {split: sum(one["splits"][split] for one in types.values()) for split in SPLITS.values()},
-        "images_by_split": images.count(image_ids),
-    }
-
-
-def _type_statistics(questions: list[Question], images: Images) -> dict[str, Any]:
-    splits = Counter(SPLITS[images.subset(one.image_id)] for one in questions)
-    answers = Counter(one.answer for one in questions)
-    top = dict(most_frequent(answers, TOP_ANSWERS))
-    return {
-        "questions": len(questions),
-        "images": len({one.image_id for one in questions}),
-        "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(one.origin for one in questions)},
-        "splits": {split: splits[split] for split in SPLITS.values()},
-        "unique_answers": len(answers),
-        "entropy_bits": round(entropy(answers.values()), 4),
-        "answers": top,
-        "questions_with_other_answers": len(questions) - sum(top.values()),
+        "images_by_split": dict(sorted(by_split.items())),
     }

@@ -9,10 +9,9 @@ from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import plural_of
-from hf_vqa_mc.engines.gqa.scene_graph_files import overlap
+from hf_vqa_mc.engines.gqa.scene_graph import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
-from hf_vqa_mc.engines.tdiuc.questions import Images, Made, Outcome
-from hf_vqa_mc.engines.tdiuc.settings import DUPLICATE_OVERLAP
+from hf_vqa_mc.engines.tdiuc.questions import Collected, Outcome
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
@@ -21,6 +20,7 @@ from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.text.wordnet import load_wordnet
 
+DUPLICATE_OVERLAP = 0.5  # minimum intersection over union of two boxes that may be one object; ours
 RELATIONSHIPS, IMAGES, QUESTIONS = "relationships.json", "image_data.json", "question_answers.json"
 LISTS = {"objects.json": "objects", "attributes.json": "attributes", RELATIONSHIPS: "relationships"}
 
@@ -46,14 +46,8 @@ class GenomeImage:
     aliases: dict[int, int] = field(default_factory=dict)  # ids of objects that were merged into another
 
 
-def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> dict[int, int]:
-    """Map Visual Genome's image ids to output ids: COCO's for COCO's images.
-
-    Without image_data.json all images count as Visual Genome's own.
-
-    Raises:
-        InputError: the file is malformed.
-    """
+def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> dict[int, int]:
+    """Map Visual Genome's image ids to output ids, COCO's for COCO's images; empty without image_data.json."""
     ids: dict[int, int] = {}
     if not folder.has(IMAGES):
         left_out["no image_data.json: images that are COCO's are not known as such"] = 1
@@ -63,20 +57,17 @@ def read_image_ids(folder: Folder, images: Images, left_out: Counter[str]) -> di
     for records in read_records(file):
         for image_id, coco_id in zip(records.whole_numbers("image_id"), records.column("coco_id"), strict=True):
             ids[image_id] = GENOME_OFFSET + image_id if coco_id is None else coco_id
-            images.add(ids[image_id], "genome" if coco_id is None else "coco", None, file.location)
+            made.add_image(ids[image_id], "genome" if coco_id is None else "coco", None, file.location)
             left_out["images that are the same photograph of COCO as another, asked about as one"] += coco_id in seen
             seen |= {coco_id} - {None}
     return ids
 
 
-def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: Counter[str]) -> Iterator[GenomeImage]:
+def read_genome(folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]) -> Iterator[GenomeImage]:
     """Read the images of those of the three files that exist.
 
     The files are read in parallel and an image is yielded when all of them have given it, so files in the same order,
     as published, need little memory.
-
-    Raises:
-        InputError: a file is malformed.
     """
     present = [name for name in LISTS if folder.has(name)]
     waiting: dict[int, tuple[GenomeImage, set[str]]] = {}
@@ -89,7 +80,7 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
                 continue
             columns = zip(records.whole_numbers("image_id"), records.lists(LISTS[name]), strict=True)
             for at, (image_id, rows) in enumerate(columns):
-                written = written_id(image_id, ids, images, records.location(at))
+                written = written_id(image_id, ids, made, records.location(at))
                 image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
                 seen.add(name)
                 inner = partial("{} (image {}), {}[{}]".format, records.location(at), image_id, LISTS[name])
@@ -97,20 +88,14 @@ def read_genome(folder: Folder, ids: dict[int, int], images: Images, left_out: C
                 if len(seen) == len(present):
                     yield waiting.pop(image_id)[0]
     for image, seen in waiting.values():
-        for name in present:
-            if name not in seen:
-                left_out[f"images that {name} lacks"] += 1
+        left_out.update(f"images that {name} lacks" for name in present if name not in seen)
         yield image
 
 
-def written_id(image_id: int, ids: dict[int, int], images: Images, location: str) -> int:
-    """The output id of an image of Visual Genome.
-
-    Raises:
-        InputError: image_data.json exists but does not list it.
-    """
+def written_id(image_id: int, ids: dict[int, int], made: Collected, location: str) -> int:
+    """The output id of an image of Visual Genome; InputError if image_data.json exists but does not list it."""
     if not ids:
-        images.add(GENOME_OFFSET + image_id, "genome", None, location)
+        made.add_image(GENOME_OFFSET + image_id, "genome", None, location)
         return GENOME_OFFSET + image_id
     if image_id not in ids:
         raise InputError(f"{location}: image {image_id} is not in {IMAGES}; use files of the same release")
@@ -153,9 +138,7 @@ def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[s
 
 
 def _items(one: Records, field: str, left_out: Counter[str]) -> list[Any]:
-    value = one.rows[0].get(field)
-    if value is None:
-        return []
+    value = one.rows[0].get(field) or []
     items = [item for item in value if item is not None]
     left_out[f"nulls in {field}"] += len(value) - len(items)
     return items
@@ -165,19 +148,17 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-COLORED = ({name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)} | OBJECTS.unannotated) - {
-    "person"
-}
-"""Objects that color questions ask about: COCO's 91 except people."""
-_PLURALS = OBJECTS.plural_only | {"eye glasses"}
-_POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.positions.items()}
+_NAMES = {name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)}
+COLORED = (_NAMES | OBJECTS["unannotated"]) - {"person"}  # what color questions ask about: COCO's 91 except people
+_PLURALS = OBJECTS["plural only"] | {"eye glasses"}
+_POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("positions", dict[str, str]).items()}
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image: GenomeImage, seed: int, made: Made) -> None:
+def ask_genome(image: GenomeImage, made: Collected) -> None:
     """The questions about one image of Visual Genome."""
     objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
-    rng = SeededRng(seed, "tdiuc", COLOR, str(image.image_id))
+    rng = SeededRng(made.seed, "tdiuc", COLOR, str(image.image_id))
     made.add(image.image_id, COLOR, "genome_generated", _ask_colors(objects, rng))
     made.add(image.image_id, POSITION, "genome_generated", _ask_positions(image, objects))
 
@@ -186,7 +167,7 @@ def _ask_colors(objects: list[GenomeObject], rng: SeededRng) -> Iterator[Outcome
     for one in objects:
         if not any(map(colors_in, one.attributes)):
             continue
-        template, color = rng.pick(TEMPLATES.color), single_color(one.attributes)
+        template, color = rng.pick(TEMPLATES["color"]), single_color(one.attributes)
         if color is None:
             yield "several colors or a shade"
         elif not _is_colored(one):
@@ -257,17 +238,12 @@ def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
 
 def _is_name(name: str) -> bool:
     words = name.split()
-    return (
-        bool(_NAME.fullmatch(name))
-        and not set(words) & ANSWERS.no_things
-        and not colors_in(name)
-        and all(load_wordnet().senses(word, nouns_only=True) for word in words[-1:])
-        and not {"of", "on", "in", "with"} & set(words)
-    )
+    plain = _NAME.fullmatch(name) and not set(words) & (ANSWERS["no things"] | {"of", "on", "in", "with"})
+    return bool(plain and not colors_in(name) and load_wordnet().senses(words[-1], nouns_only=True))
 
 
 def _specified(one: GenomeObject) -> str:
     """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
-    fitting = sorted(set(one.attributes) & ANSWERS.adjectives - set(one.name.split()) - COLORS.keys())
+    fitting = sorted(set(one.attributes) & ANSWERS["adjectives"] - set(one.name.split()) - COLORS.keys())
     chosen = single_color(one.attributes) or next(iter(fitting), None)
     return f"{chosen} {one.name}" if chosen else one.name

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
-from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Images, Made, Origin, subset_in
-from hf_vqa_mc.engines.tdiuc.settings import AGREEMENT
+from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Collected, Origin, subset_in
 from hf_vqa_mc.engines.tdiuc.words import (
     ANSWERS,
     COLORS,
@@ -26,7 +25,7 @@ from hf_vqa_mc.engines.tdiuc.words import (
     tidy_answer,
     tidy_question,
 )
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
@@ -46,26 +45,21 @@ class Rule:
     questions: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ImportedTypes:
-    """The schema of ``imported_types.yaml``, which describes its keys."""
-
-    rules: tuple[Rule, ...]
-    mass: frozenset[str]
-
-
-_TYPES = vocabulary("tdiuc/imported_types", ImportedTypes)
-_NOT_OPEN = ANSWERS.not_open | {YES, NO} | COLORS.keys() | set(COUNTABLE)
+_TYPES = Vocabulary("tdiuc/imported_types")
+_NOT_OPEN = ANSWERS["not open"] | {YES, NO} | COLORS.keys() | set(COUNTABLE)
 ANSWER_LISTS = {
     "colors": frozenset(COLORS),
     "countable": frozenset(COUNTABLE),
     "yes or no": frozenset((YES, NO)),
-    "sports": ANSWERS.sports,
-    "activities": ANSWERS.activities,
-    "places": ANSWERS.places,
-    "scenes": ANSWERS.scenes,
+    "sports": ANSWERS["sports"],
+    "activities": ANSWERS["activities"],
+    "places": ANSWERS["places"],
+    "scenes": ANSWERS["scenes"],
 }
-_RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _TYPES.rules]
+_RULES = [
+    (rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions)))
+    for rule in _TYPES.read("rules", tuple[Rule, ...])
+]
 """Type, its answers (None: open ones) and questions."""
 _IS_THERE = re.compile(
     r"((?P<one>is there an?|do you see an?|can you see an?)|(?P<mass>is there any)"
@@ -75,11 +69,7 @@ _IS_THERE = re.compile(
 
 
 def type_of(question: str, answer: str) -> str | None:
-    """TDIUC's type of a human question; None if no rule fits it and its (tidied) answer.
-
-    >>> type_of("What color is the cow?", "brown"), type_of("How many cows are there?", "brown")
-    ('color', None)
-    """
+    """TDIUC's type of a human question; None if no rule fits it and its (tidied) answer."""
     asked = " ".join(question.lower().rstrip(" ?.!").split())
     for kind, answers, questions in _RULES:
         if (answer not in _NOT_OPEN if answers is None else answer in answers) and questions.fullmatch(asked):
@@ -91,50 +81,44 @@ def _is_there(asked: str) -> bool:
     found = _IS_THERE.fullmatch(asked)
     if not found or not objects_named(found["thing"]):
         return False
-    if found["mass"]:
-        return found["thing"].split()[-1] in _TYPES.mass
-    return names_many(found["thing"]) == (not found["one"])  # "Is there any boys" is not English
+    is_mass, fits = found["thing"].split()[-1] in _TYPES["mass"], names_many(found["thing"]) == (not found["one"])
+    return is_mass if found["mass"] else fits  # "Is there any boys" is not English
 
 
+AGREEMENT = 5  # minimum number of annotators who agree on an imported answer, "Importing Questions"
 VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Questions"
 
 
-def import_vqa(folder: Folder, images: Images, made: Made) -> None:
-    """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets found.
-
-    Raises:
-        InputError: there is no pair of question and annotation file, or they do not fit together.
-    """
-    found = False
-    for subset, release in product(SPLITS, (V1, V2)):
-        task = release.available_task(folder, subset)
-        if task is not None:
-            found = True
-            questions = folder.find(release.questions_name(subset, task))
-            annotations = folder.find(release.annotations_name(subset))
-            _import_vqa_subset(questions, annotations, subset, images, made)
-    if not found:
+def import_vqa(folder: Folder, made: Collected) -> None:
+    """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets; InputError if there are none."""
+    available = [
+        (subset, release, task)
+        for subset, release in product(SPLITS, (V1, V2))
+        if (task := release.available_task(folder, subset)) is not None
+    ]
+    for subset, release, task in available:
+        questions, annotations = release.questions_name(subset, task), release.annotations_name(subset)
+        _import_vqa_subset(folder.find(questions), folder.find(annotations), subset, made)
+    if not available:
         folder.find(V1.questions_name(next(iter(SPLITS))))  # raises, and names the file expected
 
 
-def import_genome(folder: Folder, ids: dict[int, int], images: Images, made: Made) -> None:
+def import_genome(folder: Folder, ids: dict[int, int], made: Collected) -> None:
     """Import Visual Genome's questions; raises InputError if the file is malformed."""
     for records in read_records(folder.find(QUESTIONS)):
         nested = records.nested("qas")
         pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
         for at, (image_id, rows) in enumerate(zip(records.whole_numbers("id"), records.lists("qas"), strict=True)):
-            written = written_id(image_id, ids, images, records.location(at))
+            written = written_id(image_id, ids, made, records.location(at))
             for question, answer in islice(pairs, len(rows)):
                 _import(written, question, tidy_answer(answer), GENOME_WORDS, "genome_imported", made)
 
 
-def _import_vqa_subset(
-    questions: PublishedFile, annotations: PublishedFile, subset: str, images: Images, made: Made
-) -> None:
+def _import_vqa_subset(questions: PublishedFile, annotations: PublishedFile, subset: str, made: Collected) -> None:
     rows = read_annotated(questions, annotations, question_columns, _human_answers)
     columns = (rows[name].to_pylist() for name in ("image_id", "question", "answers"))
     for image_id, question, answers in zip(*columns, strict=True):
-        images.add(image_id, "coco", subset, questions.location)
+        made.add_image(image_id, "coco", subset, questions.location)
         counts = Counter(map(tidy_answer, answers)).most_common(2)
         if counts[0][1] < AGREEMENT:
             made.left_out[f"vqa_imported: fewer than {AGREEMENT} agree"] += 1
@@ -146,14 +130,12 @@ def _import_vqa_subset(
 
 def _human_answers(records: Records) -> pa.Table:
     texts = iter(records.nested("answers").texts("answer"))
+    records.checked("answers", bool, "one answer or more")
     answers = [list(islice(texts, len(given))) for given in records.lists("answers")]
-    for at, given in enumerate(answers):
-        if not given:
-            raise records.unexpected(at, "answers", "one answer or more", given)
     return pa.table({**id_columns(records), "answers": text_lists(answers)})
 
 
-def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: Made) -> None:
+def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: Collected) -> None:
     if not answer or len(answer.split()) > longest:
         made.left_out[f"{origin}: an answer of more than {longest} words, or none"] += 1
         return
@@ -161,30 +143,24 @@ def _import(image_id: int, question: str, answer: str, longest: int, origin: Ori
     if question_type is None:
         made.left_out[f"{origin}: no template fits"] += 1
     else:
-        made.ask(image_id, tidy_question(question), answer, question_type, origin)
+        made.add(image_id, question_type, origin, [(tidy_question(question), answer)])
 
 
 _JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
 
 
-def import_annotated(path: Path, images: Images, made: Made) -> None:
+def import_annotated(path: Path, made: Collected) -> None:
     """Add the hand-annotated questions of a file; count those of other types in TDIUC's files.
 
-    Args:
-        path: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
-            annotation files with its question file in the same folder; or a folder with both.
-        images: takes the images; known ones keep their split.
-        made: takes the questions.
-
-    Raises:
-        InputError: names the file, the record and the field.
+    ``path``: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or one of TDIUC's
+    annotation files with its question file in the same folder; or a folder with both. Known images keep their split.
     """
     if path.is_file() and path.name.endswith(_JSON_LINES):
-        _read_lines(path, images, made)
+        _read_lines(path, made)
     elif path.is_dir():
         folder = Folder(path)
         for subset in available_subsets(folder, {}) or SPLITS:
-            _read_layout(folder.find(V1.annotations_name(subset)), folder, subset, images, made)
+            _read_layout(folder.find(V1.annotations_name(subset)), folder, subset, made)
     elif path.is_file():
         named = subset_in(path.name)
         if named is None or "annotations.json" not in path.name:
@@ -193,26 +169,26 @@ def import_annotated(path: Path, images: Images, made: Made) -> None:
                 "mscoco_train2014_annotations.json or mscoco_val2014_annotations.json; rename it, or give the "
                 "folder of TDIUC's files"
             )
-        _read_layout(PublishedFile(path.name, path), Folder(path.parent), named, images, made)
+        _read_layout(PublishedFile(path.name, path), Folder(path.parent), named, made)
     else:
         raise InputError(f"--annotated {path}: no such file")
 
 
-def _read_lines(path: Path, images: Images, made: Made) -> None:
+def _read_lines(path: Path, made: Collected) -> None:
     for number, row in json_lines(path):
         record = Records([row], partial("{}, line {}".format, path, number))
         kind = record.texts("question_type")[0]
         if kind not in HAND_ANNOTATED:
             raise record.unexpected(0, "question_type", f"one of {', '.join(HAND_ANNOTATED)}", kind)
         image_id = record.whole_numbers("image_id")[0]
-        images.add(image_id, "genome" if image_id > GENOME_OFFSET else "uploaded", None, str(path))
+        made.add_image(image_id, "genome" if image_id > GENOME_OFFSET else "uploaded", None, str(path))
         question, answer = record.filled_texts("question")[0], record.filled_texts("answer")[0]
         if not tidy_answer(answer):
             raise record.unexpected(0, "answer", "a word", answer)
-        made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")
+        made.add(image_id, kind, "annotated", [(tidy_question(question), tidy_answer(answer))])
 
 
-def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Images, made: Made) -> None:
+def _read_layout(file: PublishedFile, folder: Folder, subset: str, made: Collected) -> None:
     questions = folder.find(V1.questions_name(subset))
     rows = read_annotated(questions, file, question_columns, annotation_columns)
     by_hand = pc.is_in(rows["question_type"], pa.array(HAND_ANNOTATED))
@@ -220,5 +196,5 @@ def _read_layout(file: PublishedFile, folder: Folder, subset: str, images: Image
     made.left_out.update({f"annotated: {kind}, which is not annotated by hand": n for kind, n in others.items()})
     columns = (rows[name].filter(by_hand).to_pylist() for name in ("image_id", "question", "answer", "question_type"))
     for image_id, question, answer, kind in zip(*columns, strict=True):
-        images.add(image_id, "uploaded", subset if image_id <= LARGEST else None, file.location)
-        made.ask(image_id, tidy_question(question), tidy_answer(answer), kind, "annotated")
+        made.add_image(image_id, "uploaded", subset if image_id <= LARGEST else None, file.location)
+        made.add(image_id, kind, "annotated", [(tidy_question(question), tidy_answer(answer))])

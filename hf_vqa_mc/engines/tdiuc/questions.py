@@ -6,24 +6,22 @@ with a word for something that COCO does not annotate, and none with a synonym, 
 image.
 """
 
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Set
-from itertools import accumulate, chain
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.settings import MIN_ANSWERS
 from hf_vqa_mc.engines.tdiuc.words import objects_asked_of, related
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD, COUNTING, PRESENCE, SENTIMENT, UTILITY
-from hf_vqa_mc.sources.source import BY_HASH
 
 Origin = Literal["annotated", "coco_generated", "genome_generated", "vqa_imported", "genome_imported"]
 """The columns of Kafle and Kanan 2017, Table 4; of equal questions about an image the first origin's is kept."""
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 HAND_ANNOTATED = (SENTIMENT, UTILITY)  # types without a template: section "Manual Annotation"
+MIN_ANSWERS = 2  # minimum number of questions per answer; rarer answers are dropped ("Post Processing")
 TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 2017, "Train and Test Split"
 SPLITS = {"train2014": "train", "val2014": "test"}  # subset of COCO to split, ibid.
 
@@ -41,66 +39,44 @@ class Question(NamedTuple):
     origin: Origin
 
 
-Outcome: TypeAlias = tuple[str, str] | str
-"""A question and its answer, or the reason why none is asked."""
+Outcome: TypeAlias = tuple[str, str] | str  # A question and its answer, or the reason why none is asked.
 
 
-class Made:
-    """Questions, and the number of those left out by reason."""
+class Collected:
+    """Questions, numbers of those left out, and images by output id: COCO's, or GENOME_OFFSET + Visual Genome's."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.questions: list[Question] = []
         self.left_out: Counter[str] = Counter()
-
-    def ask(self, image_id: int, question: str, answer: str, question_type: str, origin: Origin) -> None:
-        """Add a question; equal texts are stored once."""
-        self.questions.append(Question(image_id, intern(question), intern(answer), question_type, origin))
+        self.given: dict[int, str] = {}  # subsets as files give them
+        self.clusters: dict[int, str] = {}
 
     def add(self, image_id: int, question_type: str, origin: Origin, outcomes: Iterable[Outcome]) -> None:
-        """Add questions of one type about an image, or count why there is none."""
+        """Add questions of one type about an image, equal texts stored once, or count why there is none."""
         for outcome in outcomes:
             if isinstance(outcome, str):
                 self.left_out[f"{question_type}: {outcome}"] += 1
             else:
-                self.ask(image_id, *outcome, question_type, origin)
+                question, answer = map(intern, outcome)
+                self.questions.append(Question(image_id, question, answer, question_type, origin))
 
-
-class Images:
-    """The known images by their output id: COCO's, or GENOME_OFFSET + Visual Genome's."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._subsets: dict[int, str] = {}
-        self._clusters: dict[int, str] = {}
-
-    def add(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
-        """Add an image of a cluster: "coco", "genome" or "uploaded"; subset: as the file ``location`` gives it.
-
-        Raises:
-            InputError: another file puts it into the other subset.
-        """
-        if self._clusters.get(image_id) != "coco":
-            self._clusters[image_id] = cluster
-        if subset is not None and self._subsets.setdefault(image_id, subset) != subset:
+    def add_image(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
+        """Add an image of a cluster ("coco", "genome" or "uploaded"), of a subset as ``location`` gives it."""
+        if self.clusters.get(image_id) != "coco":
+            self.clusters[image_id] = cluster
+        if subset is not None and self.given.setdefault(image_id, subset) != subset:
             raise InputError(
-                f"{location}: image {image_id} is in {subset}, but in {self._subsets[image_id]} in another file; "
+                f"{location}: image {image_id} is in {subset}, but in {self.given[image_id]} in another file; "
                 "use files of the same release"
             )
 
     def subset(self, image_id: int) -> str:
         """Train2014 or val2014: as a file gives it, else train2014 with probability TRAIN_SHARE, by seed and id."""
-        if image_id in self._subsets:
-            return self._subsets[image_id]
-        rng = SeededRng(self._seed, "tdiuc", "split", str(image_id))
+        if image_id in self.given:
+            return self.given[image_id]
+        rng = SeededRng(self.seed, "tdiuc", "split", str(image_id))
         return "train2014" if rng.happens(TRAIN_SHARE) else "val2014"
-
-    def count(self, image_ids: set[int]) -> dict[str, int]:
-        """Numbers of images by cluster, source of the subset, and subset: {"coco, by file, train2014": 3}."""
-        counts = Counter(
-            f"{self._clusters[one]}, {'by file' if one in self._subsets else BY_HASH}, {self.subset(one)}"
-            for one in image_ids
-        )
-        return dict(sorted(counts.items()))
 
 
 def subset_in(name: str) -> str | None:
@@ -109,128 +85,125 @@ def subset_in(name: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def without_duplicates(questions: Iterable[Question], left_out: Counter[str]) -> list[Question]:
+def without_duplicates(made: Collected) -> list[Question]:
     """Keep one of the equal questions about an image, from the first of ORIGINS; stable sort by image, then origin.
 
     A question that one origin asks twice of an image with different answers is ambiguous and left out.
     """
     order = {origin: number for number, origin in enumerate(ORIGINS)}
-    ranked = sorted(questions, key=lambda one: (one.image_id, order[one.origin]))
     kept: list[Question] = []
     seen: dict[str, int] = {}
     ambiguous: set[int] = set()
     image_id = -1
-    for one in ranked:
+    for one in sorted(made.questions, key=lambda one: (one.image_id, order[one.origin])):
         if one.image_id != image_id:
             image_id, seen = one.image_id, {}
         at = seen.setdefault(one.question.lower(), len(kept))
         if at == len(kept):
             kept.append(one)
         elif kept[at].answer == one.answer:
-            left_out[f"{one.question_type}: duplicate question on the image"] += 1
+            made.left_out[f"{one.question_type}: duplicate question on the image"] += 1
         else:
-            left_out[f"{one.question_type}: duplicate question with another answer"] += 1
+            made.left_out[f"{one.question_type}: duplicate question with another answer"] += 1
             if kept[at].origin == one.origin:
                 ambiguous.add(at)
     for at in ambiguous:
-        left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
+        made.left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
     return [one for at, one in enumerate(kept) if at not in ambiguous]
 
 
-def settled(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
+def settled(questions: list[Question], made: Collected) -> list[Question]:
     """Drop questions until every answer occurs often enough and object presence is exactly half yes in each split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
     is also reduced to the second's frequency: appendix "Answer Distribution".
     """
-    questions = _without_mode(questions, seed, left_out)
+    questions = _without_mode(questions, made)
     while True:
         counts = Counter(one.answer for one in questions)
         often = [one for one in questions if counts[one.answer] >= MIN_ANSWERS]
-        for one in questions:
-            if counts[one.answer] < MIN_ANSWERS:
-                left_out[f"{one.question_type}: its answer occurs fewer than {MIN_ANSWERS} times"] += 1
-        balanced = _balanced(often, images, seed, left_out)
+        rare = (one.question_type for one in questions if counts[one.answer] < MIN_ANSWERS)
+        made.left_out.update(f"{kind}: its answer occurs fewer than {MIN_ANSWERS} times" for kind in rare)
+        balanced = _balanced(often, made)
         if len(balanced) == len(questions):
             return balanced
         questions = balanced
 
 
-def _without_mode(questions: list[Question], seed: int, left_out: Counter[str]) -> list[Question]:
+def _without_mode(questions: list[Question], made: Collected) -> list[Question]:
     """Drop random generated counting questions until the most frequent answer is no more frequent than the second."""
     counts = Counter(one.answer for one in questions if one.question_type == COUNTING).most_common(2)
     if len(counts) < 2:
         return questions
     (mode, most), (_, second) = counts
-    made = [
-        at
-        for at, one in enumerate(questions)
-        if one.question_type == COUNTING and one.answer == mode and one.origin == "coco_generated"
-    ]
-    dropped = set(SeededRng(seed, "tdiuc", "mode", COUNTING).shuffled(made)[: most - second])
-    left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
+    kind = (COUNTING, mode, "coco_generated")
+    rows = [at for at, one in enumerate(questions) if (one.question_type, one.answer, one.origin) == kind]
+    dropped = set(SeededRng(made.seed, "tdiuc", "mode", COUNTING).shuffled(rows)[: most - second])
+    made.left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
     return [one for at, one in enumerate(questions) if at not in dropped]
 
 
-def _balanced(questions: list[Question], images: Images, seed: int, left_out: Counter[str]) -> list[Question]:
+def _balanced(questions: list[Question], made: Collected) -> list[Question]:
     """Drop presence questions until both answers are equally frequent in each split."""
     rows: dict[tuple[str, str], list[int]] = {}
     for at, one in enumerate(questions):
         if one.question_type == PRESENCE:
-            rows.setdefault((images.subset(one.image_id), one.answer), []).append(at)
+            rows.setdefault((made.subset(one.image_id), one.answer), []).append(at)
     dropped: set[int] = set()
     for subset in sorted({subset for subset, _ in rows}):
-        of_yes, of_no = rows.get((subset, YES), []), rows.get((subset, NO), [])
-        answer, larger = (YES, of_yes) if len(of_yes) > len(of_no) else (NO, of_no)
-        excess = abs(len(of_yes) - len(of_no))
-        if excess:
-            order = SeededRng(seed, "tdiuc", "balance", subset).shuffled(larger)
+        smaller, larger = sorted((rows.get((subset, answer), []) for answer in (NO, YES)), key=len)
+        if excess := len(larger) - len(smaller):
+            answer = questions[larger[0]].answer
+            order = SeededRng(made.seed, "tdiuc", "balance", subset).shuffled(larger)
             order.sort(key=lambda at: questions[at].origin == "coco_generated")
             dropped.update(order[:excess])
-            left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
+            made.left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
     return [one for at, one in enumerate(questions) if at not in dropped]
 
 
 _TRIES = 32  # draws from all questions before those that fit an image are listed
 
 
-class AbsurdQuestions:
-    """All questions that may be absurd for other images, by the objects that must be absent for that."""
+def with_absurd(
+    questions: list[Question], absent: Mapping[int, frozenset[str]], number: int, made: Collected, progress: Progress
+) -> list[Question]:
+    """Add a number of random questions of others to each image that provably lacks the objects that they name."""
+    groups: dict[frozenset[str], list[str]] = {}  # by the objects that must be absent
+    texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
+    for text in sorted(texts - {one.question for one in questions if one.answer in (YES, NO)}):
+        named = objects_asked_of(text)
+        if named is not None:
+            groups.setdefault(named.union(*map(related, named)), []).append(text)
+    pool = [(objects, text) for objects in sorted(groups, key=sorted) for text in groups[objects]]
+    asked = defaultdict[int, set[str]](set)
+    for one in questions:
+        asked[one.image_id].add(one.question.lower())
+    absurd = []
+    for done, (image_id, lacking) in enumerate(absent.items() if number else (), 1):
+        rng = SeededRng(made.seed, "tdiuc", ABSURD, str(image_id))
+        chosen = _sample(pool, lacking, asked[image_id], number, rng)
+        absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
+        made.left_out[f"{ABSURD}: no other question is provably absurd"] += number - len(chosen)
+        if done % 1000 == 0 or done == len(absent):
+            progress("absurd questions", done, len(absent))
+    if len(absurd) < MIN_ANSWERS:
+        made.left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
+        absurd = []
+    return sorted(questions + absurd, key=lambda one: one.image_id)
 
-    def __init__(self, questions: Iterable[Question]) -> None:
-        """questions: all other questions of the dataset; each text counts once."""
-        groups: dict[frozenset[str], list[str]] = {}
-        texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
-        texts -= {one.question for one in questions if one.answer in (YES, NO)}
-        for text in sorted(texts):
-            named = objects_asked_of(text)
-            if named is not None:
-                groups.setdefault(named.union(*map(related, named)), []).append(text)
-        self._objects = sorted(groups, key=sorted)
-        self._texts = [groups[one] for one in self._objects]
-        self._ends = list(accumulate(map(len, self._texts)))
 
-    def __len__(self) -> int:
-        """The number of texts."""
-        return self._ends[-1] if self._ends else 0
-
-    def for_image(self, provable: frozenset[str], asked: Set[str], how_many: int, rng: SeededRng) -> list[str]:
-        """A uniform random sample of the questions that are absurd for an image; all of them if there are fewer.
-
-        ``provable``: objects that the annotation proves absent; ``asked``: the image's own questions in lower case.
-        """
-        chosen: list[str] = []
-        for _ in range(_TRIES if len(self) else 0):
-            if len(chosen) == how_many:
-                return chosen
-            number = rng.below(len(self))
-            group = bisect_right(self._ends, number)
-            text = self._texts[group][number - self._ends[group]]
-            if self._objects[group] <= provable and text not in chosen and text.lower() not in asked:
-                chosen.append(text)
-        if len(chosen) < how_many:
-            groups = zip(self._objects, self._texts, strict=True)
-            texts = chain.from_iterable(texts for objects, texts in groups if objects <= provable)
-            fitting = (text for text in texts if text not in chosen and text.lower() not in asked)
-            chosen += rng.shuffled(fitting)[: how_many - len(chosen)]
-        return chosen
+def _sample(
+    pool: list[tuple[frozenset[str], str]], lacking: frozenset[str], asked: Set[str], size: int, rng: SeededRng
+) -> list[str]:
+    """A uniform random sample of the questions whose objects an image lacks and that are not asked of it."""
+    chosen: list[str] = []
+    for _ in range(_TRIES if pool else 0):
+        if len(chosen) == size:
+            break
+        objects, text = pool[rng.below(len(pool))]
+        if objects <= lacking and text not in chosen and text.lower() not in asked:
+            chosen.append(text)
+    if len(chosen) < size:
+        fitting = (text for objects, text in pool if objects <= lacking and text.lower() not in asked)
+        chosen += rng.shuffled(text for text in fitting if text not in chosen)[: size - len(chosen)]
+    return chosen

@@ -6,32 +6,13 @@ from functools import cache
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.english import plural_of
-from hf_vqa_mc.engines.vocabulary import vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class Answers:
-    """The schema of ``answers.yaml``, which describes its keys."""
-
-    colors: frozenset[str]
-    color_spellings: dict[str, str]
-    shades: frozenset[str]
-    numbers: tuple[str, ...]
-    tens: tuple[str, ...]
-    sports: frozenset[str]
-    activities: frozenset[str]
-    places: frozenset[str]
-    scenes: frozenset[str]
-    not_open: frozenset[str]
-    adjectives: frozenset[str]
-    no_things: frozenset[str]
-    positions: dict[str, str]
-
-
-ANSWERS = vocabulary("tdiuc/answers", Answers)
-COLORS = {color: color for color in ANSWERS.colors} | ANSWERS.color_spellings
+ANSWERS = Vocabulary("tdiuc/answers")
+_NUMBERS, _TENS = (ANSWERS.read(key, tuple[str, ...]) for key in ("numbers", "tens"))
+COLORS = {color: color for color in ANSWERS["colors"]} | ANSWERS.read("color spellings", dict[str, str])
 """Spelling to the color's name in answers."""
-COUNTABLE = ANSWERS.numbers[1:17]  # answers of counting, one to sixteen: "Importing Questions"
+COUNTABLE = _NUMBERS[1:17]  # answers of counting, one to sixteen: "Importing Questions"
 
 _DIGITS = re.compile(r"(?<![\w.,:/$%-])[0-9]{1,6}(?![\w%/$-]|[.,:][0-9])")
 _TRAILING = " .,;:!?"
@@ -39,40 +20,27 @@ _SPACED_MARK = re.compile(r"\s+([?,.!]|'s\b)")
 
 
 def tidy_answer(answer: str) -> str:
-    """Lower case, without punctuation at the end, numbers as words (not times or years with letters), one spelling.
-
-    >>> [tidy_answer(one) for one in (" 2 Dogs. ", "Grey", "2 dogs at 4:30")]
-    ['two dogs', 'gray', 'two dogs at 4:30']
-    """
+    """Lower case, without punctuation at the end, numbers as words (not times or years with letters), one spelling."""
     text = " ".join(answer.lower().split()).rstrip(_TRAILING)
     text = _DIGITS.sub(lambda found: in_words(int(found.group())), text)
     return " ".join(COLORS.get(word, word) for word in text.split())
 
 
 def tidy_question(question: str) -> str:
-    """Single spaces, a capital first letter and one question mark; the words are unchanged.
-
-    >>> tidy_question("whAt color  is the cow ??")
-    'What color is the cow?'
-    """
-    words = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING)
-    first, _, rest = words.partition(" ")
-    return f"{first.capitalize()} {rest}?" if rest else f"{first.capitalize()}?"
+    """Single spaces, a capital first letter and one question mark; the words are unchanged."""
+    first, space, rest = _SPACED_MARK.sub(r"\1", " ".join(question.split())).rstrip(_TRAILING).partition(" ")
+    return f"{first.capitalize()}{space}{rest}?"
 
 
 def in_words(number: int) -> str:
-    """A number from 0 to 999,999 in words.
-
-    >>> [in_words(one) for one in (2, 45, 100, 2016)]
-    ['two', 'forty-five', 'one hundred', 'two thousand sixteen']
-    """
-    if number < len(ANSWERS.numbers):
-        return ANSWERS.numbers[number]
+    """A number from 0 to 999,999 in words: two thousand sixteen."""
+    if number < len(_NUMBERS):
+        return _NUMBERS[number]
     for size, mark in ((1000, " thousand"), (100, " hundred")):
         if number >= size:
             head = f"{in_words(number // size)}{mark}"
             return f"{head} {in_words(number % size)}" if number % size else head
-    head = ANSWERS.tens[number // 10 - 2]
+    head = _TENS[number // 10 - 2]
     return f"{head}-{in_words(number % 10)}" if number % 10 else head
 
 
@@ -83,7 +51,7 @@ def colors_in(text: str) -> set[str]:
 
 def single_color(attributes: tuple[str, ...]) -> str | None:
     """The one common color of an object, if it has one and no other, nor a shade or mixture."""
-    named = [one for one in attributes if colors_in(one) or set(one.split()) & ANSWERS.shades]
+    named = [one for one in attributes if colors_in(one) or set(one.split()) & ANSWERS["shades"]]
     answers = {COLORS.get(one) for one in named}
     return answers.pop() if len(answers) == 1 else None
 
@@ -97,23 +65,10 @@ class Meaning:
     supercategory: str = ""
 
 
-@dataclass(frozen=True)
-class Objects:
-    """The schema of ``objects.yaml``, which describes its keys."""
-
-    supercategories: dict[str, tuple[str, ...]]
-    unannotated: frozenset[str]
-    wordings: dict[str, str]
-    plurals: dict[str, str]
-    counted: dict[str, str]
-    plural_only: frozenset[str]
-    mass: frozenset[str]
-    may_mean: tuple[Meaning, ...]
-    provable: frozenset[str]
-    plain: frozenset[str]
-
-
-OBJECTS = vocabulary("tdiuc/objects", Objects)
+OBJECTS = Vocabulary("tdiuc/objects")
+SUPERCATEGORIES = OBJECTS.read("supercategories", dict[str, tuple[str, ...]])
+_WORDINGS, _PLURALS, _COUNTED = (OBJECTS.read(key, dict[str, str]) for key in ("wordings", "plurals", "counted"))
+MEANINGS = OBJECTS.read("may mean", tuple[Meaning, ...])
 
 
 class CocoObject(NamedTuple):
@@ -127,27 +82,26 @@ class CocoObject(NamedTuple):
 
 
 def _plural_of(phrase: str) -> str:
-    return OBJECTS.plurals.get(phrase) or plural_of(phrase)
+    return _PLURALS.get(phrase) or plural_of(phrase)
 
 
 COCO_OBJECTS = {
-    name: CocoObject(name, group, wording, _plural_of(wording), OBJECTS.counted.get(name, _plural_of(wording)))
-    for group, names in OBJECTS.supercategories.items()
+    name: CocoObject(name, group, wording, _plural_of(wording), _COUNTED.get(name, _plural_of(wording)))
+    for group, names in SUPERCATEGORIES.items()
     for name in names
-    for wording in (OBJECTS.wordings.get(name, name),)
+    for wording in (_WORDINGS.get(name, name),)
 }
 """The 80 annotated objects, by COCO's names."""
 MAY_MEAN = {
-    word: (*OBJECTS.supercategories.get(one.supercategory, ()), *one.objects)
-    for one in OBJECTS.may_mean
-    for word in one.words
+    word: (*SUPERCATEGORIES.get(one.supercategory, ()), *one.objects) for one in MEANINGS for word in one.words
 }
 """Singular nouns to the objects that they may mean."""
-PROVABLE = OBJECTS.provable | {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS.plural_only}
+_SINGULAR_WORDINGS = {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS["plural only"]}
+PROVABLE = OBJECTS["provable"] | _SINGULAR_WORDINGS
 """Words for annotated objects only: if nothing that they may mean is annotated, the image shows none."""
 
 _SINGULAR = {_plural_of(phrase): phrase for phrase in MAY_MEAN} | {phrase: phrase for phrase in MAY_MEAN}
-_LONGEST = 2  # words in the longest phrase of MAY_MEAN
+_PHRASE = re.compile("|".join([*(rf"{phrase}\b" for phrase in _SINGULAR if phrase.count(" ") == 1), "[a-z]+"]))
 
 
 @cache
@@ -161,32 +115,25 @@ def related(name: str) -> frozenset[str]:
     return frozenset(other for other in COCO_OBJECTS if words & set(other.split()))
 
 
-def objects_named(text: str) -> frozenset[str]:
-    """The objects that a text may mean, by COCO's names; a "hot dog" is not a dog.
+def _phrases(text: str) -> list[str]:
+    """The words of a text, those of an object's name of two words together."""
+    return _PHRASE.findall(" ".join(re.findall("[a-z]+", text.lower())))
 
-    >>> sorted(objects_named("A puppy near two hot dogs"))
-    ['dog', 'hot dog', 'sandwich']
-    """
+
+def objects_named(text: str) -> frozenset[str]:
+    """The objects that a text may mean, by COCO's names; a "hot dog" is not a dog."""
     named = (MAY_MEAN[_SINGULAR[phrase]] for phrase in _phrases(text) if phrase in _SINGULAR)
     return frozenset[str]().union(*named)
 
 
 def objects_asked_of(question: str) -> frozenset[str] | None:
-    """The objects that a question may mean; None unless annotation can prove them absent.
-
-    Also None if a word may name something that is not annotated.
-
-    >>> sorted(objects_asked_of("What color is the teddy bear?") or [])
-    ['bear', 'teddy bear']
-    >>> objects_asked_of("What color is the fence behind the cow?") is None
-    True
-    """
+    """The objects that a question may mean; None if a word may name something that annotation cannot prove absent."""
     found: set[str] = set()
     for phrase in _phrases(question):
         singular = _SINGULAR.get(phrase)
         if singular in PROVABLE:
             found.update(MAY_MEAN[singular])
-        elif singular is not None or phrase not in OBJECTS.plain:
+        elif singular is not None or phrase not in OBJECTS["plain"]:
             return None
     return frozenset(found) or None
 
@@ -198,16 +145,3 @@ def names_many(phrase: str) -> bool:
     (True, False)
     """
     return any(word == "people" or _SINGULAR.get(word, word) != word for word in _phrases(phrase))
-
-
-def _phrases(text: str) -> list[str]:
-    words = re.findall("[a-z]+", text.lower())
-    phrases, at = [], 0
-    while at < len(words):
-        for length in range(min(_LONGEST, len(words) - at), 0, -1):
-            phrase = " ".join(words[at : at + length])
-            if length == 1 or phrase in _SINGULAR:
-                phrases.append(phrase)
-                at += length
-                break
-    return phrases

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hf_vqa_mc.engines.complementary import COMPLEMENTARY, Known, complementary
+from hf_vqa_mc.engines.complementary.complementary import COMPLEMENTARY, complementary
+from hf_vqa_mc.engines.complementary.premise import Known
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.normalisation import comparable, words
 from tests.engines.complementary.small_dataset import triplets_of

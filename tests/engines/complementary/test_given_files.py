@@ -5,7 +5,7 @@ import lzma
 
 import pytest
 
-from hf_vqa_mc.engines.complementary import read_captions, read_instances
+from hf_vqa_mc.engines.complementary.complementary import read_captions, read_instances
 from hf_vqa_mc.errors import InputError
 
 INSTANCES = {

@@ -8,15 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.gqa.cleaning import plain
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.edges import Edge, in_cycles, touching
-from hf_vqa_mc.engines.gqa.normalising import normalise
+from hf_vqa_mc.engines.gqa.normalising import normalise, plain
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, RawGraph, RawObject, SceneGraph
+from hf_vqa_mc.engines.settings import GqaSettings
 
 ONTOLOGY = own_ontology()
 EDGES = st.lists(

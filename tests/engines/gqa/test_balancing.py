@@ -1,7 +1,6 @@
 """Balanced questions: answers keep their order and become more even, in any order of questions."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.engines.gqa.selection import (
     HEAD,
     MIN_RATIO,
+    ROW,
     THIN,
     AnswerCells,
     QuestionTable,
@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.gqa.selection import (
     select_balanced,
     smoothed,
 )
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.errors import InputError
 
 COUNTS = st.lists(st.integers(1, 400), min_size=1, max_size=12).map(lambda counts: sorted(counts, reverse=True))
@@ -40,21 +40,14 @@ def entropy(counts):
 def table_of(rows):
     """rows: (image, number, structural, global group, local group, answer, content); groups from 0, -1 for none."""
     columns = np.array(rows, np.int64).reshape(-1, 7).T
-    zeros = np.zeros(len(rows), np.int32)
     images = max(columns[0], default=-1) + 1
+    table = np.zeros(len(rows), ROW)
+    for name, column in zip(
+        ("image", "number", "structural", "global_group", "local_group", "answer", "content"), columns, strict=True
+    ):
+        table[name] = column
     return QuestionTable(
-        image=columns[0].astype(np.int32),
-        number=columns[1].astype(np.int32),
-        structural=columns[2].astype(np.int8),
-        semantic=zeros.astype(np.int8),
-        detailed=zeros.astype(np.int16),
-        global_group=columns[3].astype(np.int32),
-        local_group=columns[4].astype(np.int32),
-        answer=columns[5].astype(np.int32),
-        content=columns[6].astype(np.int32),
-        words=zeros.astype(np.int16),
-        steps=zeros.astype(np.int16),
-        entailed=zeros,
+        table,
         names={
             "image": [f"image {number}" for number in range(images)],
             "structural": TYPES,
@@ -169,8 +162,8 @@ def test_entropy_of_groups_is_in_bits():
 @given(tables(), st.sampled_from([{}, {"verify": 0.2, "logical": 0.1}, {"query": 0.5}]))
 def test_at_both_levels_order_stays_and_entropy_does_not_fall(table, shares):
     kept = select_balanced(table, GqaSettings(shares=shares, seed=3)).kept
-    for groups, is_global in ((table.global_group, True), (table.local_group, False)):
-        for every, left in per_group(groups, table.answer, kept).values():
+    for groups, is_global in ((table.rows["global_group"], True), (table.rows["local_group"], False)):
+        for every, left in per_group(groups, table.rows["answer"], kept).values():
             for one, count in every.items():
                 assert left[one] > 0 or not is_global
                 for other, fewer in every.items():
@@ -182,14 +175,9 @@ def test_at_both_levels_order_stays_and_entropy_does_not_fall(table, shares):
 @settings(max_examples=25, deadline=None)
 @given(tables(), st.integers(0, 2**32))
 def test_the_selection_does_not_depend_on_the_order_of_questions(table, seed):
-    order = np.random.default_rng(seed).permutation(table.count)
-    columns = {
-        name: value[order]
-        for name in table.__dataclass_fields__
-        if isinstance(value := getattr(table, name), np.ndarray)
-    }
+    order = np.random.default_rng(seed).permutation(len(table.rows))
     kept = select_balanced(table, DEFAULT).kept
-    assert select_balanced(replace(table, **columns), DEFAULT).kept.tolist() == kept[order].tolist()
+    assert select_balanced(table._replace(rows=table.rows[order]), DEFAULT).kept.tolist() == kept[order].tolist()
 
 
 def test_another_seed_takes_other_questions():
@@ -215,9 +203,9 @@ def test_types_have_the_fractions_of_the_settings():
     rows = [(number // 40, number % 40, number % 2, -1, number % 50, number % 3, number) for number in range(6000)]
     table = table_of(rows)
     selected = select_balanced(table, GqaSettings(shares={"verify": 0.2}))
-    verify = (table.structural[selected.kept] == 1).sum() / selected.kept.sum()
+    verify = (table.rows["structural"][selected.kept] == 1).sum() / selected.kept.sum()
     assert verify == pytest.approx(0.2, abs=0.02)
-    assert selected.kept[table.structural == 0].all()
+    assert selected.kept[table.rows["structural"] == 0].all()
 
 
 def test_removed_and_kept_questions_add_up():
@@ -233,7 +221,7 @@ def test_no_questions_are_selected_from_none():
 
 def test_a_group_without_a_global_label_is_balanced_locally():
     rows = [(n, 0, 1, -1, 0, int(n % 10 == 0), n) for n in range(1000)]
-    left = Counter(table_of(rows).answer[select_balanced(table_of(rows), GqaSettings(shares={})).kept])
+    left = Counter(table_of(rows).rows["answer"][select_balanced(table_of(rows), GqaSettings(shares={})).kept])
     assert left[1] == 100 and 100 < left[0] <= 110
 
 

@@ -20,7 +20,7 @@ from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
 from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.selection import select_balanced
-from hf_vqa_mc.engines.gqa.settings import SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.gqa import gqa_score
 from tests.engines.gqa.entailment_worlds import ONTOLOGY, SceneGraph, SceneObject
@@ -117,8 +117,8 @@ def test_balanced_questions_are_those_of_all_that_are_marked(made):
     for split in every:
         marked = {name: record for name, record in every[split].items() if record["isBalanced"]}
         assert balanced[split] == marked
-    assert sum(map(len, every.values())) == table.count
-    assert sum(map(len, balanced.values())) == selected.kept.sum() < table.count
+    assert sum(map(len, every.values())) == len(table.rows)
+    assert sum(map(len, balanced.values())) == selected.kept.sum() < len(table.rows)
 
 
 def test_all_questions_about_an_image_and_its_graph_are_in_one_split(made):
@@ -192,7 +192,7 @@ def test_the_choices_of_a_comparison_are_the_compared_objects(tmp_path):
 def test_statistics_add_up(made):
     _, table, selected, splits = made
     statistics = dataset_statistics(table, selected, splits, {"left out": 3})
-    assert statistics["all"]["questions"] == table.count
+    assert statistics["all"]["questions"] == len(table.rows)
     for part in (statistics["all"], statistics["balanced"]):
         for name in ("per_split", "per_structural_type", "per_semantic_type", "per_detailed_type"):
             assert sum(part[name].values()) == part["questions"]

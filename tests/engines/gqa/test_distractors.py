@@ -12,8 +12,7 @@ from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
-from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject, read_gqa_graphs
 from hf_vqa_mc.sources.files import PublishedFile
 
 ONTOLOGY = own_ontology()

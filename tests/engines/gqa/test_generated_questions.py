@@ -15,7 +15,7 @@ from hf_vqa_mc.engines.gqa.generate import generate
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph_files import read_gqa_graphs
+from hf_vqa_mc.engines.gqa.scene_graph import read_gqa_graphs
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.gqa.entailment_worlds import agrees, changed_image, says
 from tests.engines.gqa.independent_checker.interpreter import problems_of

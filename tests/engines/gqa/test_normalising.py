@@ -13,8 +13,17 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, is_left_of, position
-from hf_vqa_mc.engines.gqa.scene_graph_files import RawGraph, RawObject, read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import (
+    LEFT,
+    RIGHT,
+    RawGraph,
+    RawObject,
+    SceneGraph,
+    is_left_of,
+    position,
+    read_gqa_graphs,
+    read_visual_genome,
+)
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 

@@ -12,12 +12,12 @@ from hf_vqa_mc.engines.gqa.executor import Executor
 from hf_vqa_mc.engines.gqa.program import sentence
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
 
 
 def references(graph: SceneGraph, **options: float) -> References:
-    return References(Executor(graph, ONTOLOGY), GqaSettings(**options))  # type: ignore[arg-type]
+    return References(graph, ONTOLOGY, GqaSettings(**options).depth)  # type: ignore[arg-type]
 
 
 def texts(found: list[Reference]) -> set[str]:

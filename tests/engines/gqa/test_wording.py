@@ -5,19 +5,10 @@ import pytest
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.program import sentence
-from hf_vqa_mc.engines.gqa.wording import (
-    Pattern,
-    as_category,
-    called,
-    one,
-    predicate,
-    relation_form,
-    several,
-    spelled,
-    stands_before,
-    stands_behind,
-)
+from hf_vqa_mc.engines.gqa.wording import Pattern, Wording, relation_form, spelled
 from tests.engines.gqa.question_worlds import ONTOLOGY
+
+WORDING = Wording(ONTOLOGY)
 
 
 @pytest.mark.parametrize(
@@ -44,12 +35,12 @@ def test_names_have_their_capitals_in_texts() -> None:
     ],
 )
 def test_articles_and_verbs_follow_the_number_of_the_noun(name: str, some: str, verb: str) -> None:
-    phrase = called(ONTOLOGY, name)
+    phrase = WORDING.called(name)
     assert (phrase.some, phrase.be) == (some, verb)
 
 
 def test_one_of_something_is_its_singular_and_pants_and_grass_have_none() -> None:
-    found = {name: one(ONTOLOGY, name) for name in ("apples", "man", "pants", "grass", "sky")}
+    found = {name: WORDING.one(name) for name in ("apples", "man", "pants", "grass", "sky")}
     assert {name: phrase and phrase.text for name, phrase in found.items()} == {
         "apples": "apple",
         "man": "man",
@@ -60,7 +51,7 @@ def test_one_of_something_is_its_singular_and_pants_and_grass_have_none() -> Non
 
 
 def test_several_are_the_plural_and_grass_stays_grass() -> None:
-    assert [several(ONTOLOGY, name).text for name in ("apple", "man", "pants", "grass")] == [
+    assert [WORDING.several(name).text for name in ("apple", "man", "pants", "grass")] == [
         "apples",
         "men",
         "pants",
@@ -69,22 +60,22 @@ def test_several_are_the_plural_and_grass_stays_grass() -> None:
 
 
 def test_a_category_without_number_is_counted_in_pieces() -> None:
-    furniture, clothing = as_category(ONTOLOGY, "furniture", False), as_category(ONTOLOGY, "clothing", True)
+    furniture, clothing = WORDING.as_category("furniture", False), WORDING.as_category("clothing", True)
     assert furniture is not None and furniture.some == "a piece of furniture"
     assert clothing is not None and (clothing.text, clothing.be) == ("clothing", "is")
-    assert as_category(ONTOLOGY, "thing", False) is None
+    assert WORDING.as_category("thing", False) is None
 
 
 def test_values_precede_or_follow_their_noun() -> None:
     chance = SeededRng(0, "test")
-    apple = called(ONTOLOGY, "apples")
-    assert stands_before(ONTOLOGY, "color", "red") == "red"
-    assert stands_before(ONTOLOGY, "material", "wood") == "wooden"
-    assert stands_before(ONTOLOGY, "pose", "sitting") is None
-    assert stands_before(ONTOLOGY, "hposition", "left") is None
-    assert stands_behind(ONTOLOGY, "pose", "sitting", apple, False, chance) == "that are sitting"
-    assert stands_behind(ONTOLOGY, "color", "red", apple, True, chance) == "that are not red"
-    assert predicate(ONTOLOGY, "material", "wood") == "made of wood"
+    apple = WORDING.called("apples")
+    assert WORDING.stands_before("color", "red") == "red"
+    assert WORDING.stands_before("material", "wood") == "wooden"
+    assert WORDING.stands_before("pose", "sitting") is None
+    assert WORDING.stands_before("hposition", "left") is None
+    assert WORDING.stands_behind("pose", "sitting", apple, False, chance) == "that are sitting"
+    assert WORDING.stands_behind("color", "red", apple, True, chance) == "that are not red"
+    assert WORDING.predicate("material", "wood") == "made of wood"
 
 
 @pytest.mark.parametrize(

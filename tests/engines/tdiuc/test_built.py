@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
@@ -22,8 +22,7 @@ SETTINGS = TdiucSettings()
 @pytest.fixture(autouse=True)
 def _rare_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made-up files are too few for two questions of each answer."""
-    for module in ("generate", "questions"):
-        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
+    monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
 
 
 def image_files(folder: Path) -> dict[int, set[str]]:

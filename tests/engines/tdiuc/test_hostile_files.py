@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hf_vqa_mc.engines.settings import TdiucInputs
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs
 from hf_vqa_mc.errors import InputError
 from tests.engines.tdiuc import made_annotations as made
 
@@ -83,8 +83,7 @@ def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) 
 
 
 def test_gray_has_one_spelling_whoever_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("generate", "questions"):
-        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
+    monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
     folder = made.write_genome(tmp_path / "genome", 9)
     spelled = ["Grey.", "gray", "grey", "Gray"]
     rows = [

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.questions import Images
-from hf_vqa_mc.engines.tdiuc.settings import TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.tdiuc.questions import Collected
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made
@@ -79,11 +79,10 @@ def test_a_small_cat_makes_the_kind_of_animal_doubtful(tmp_path: Path) -> None:
 
 
 def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("generate", "questions"):
-        monkeypatch.setattr(f"hf_vqa_mc.engines.tdiuc.{module}.MIN_ANSWERS", 1)
+    monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
     content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
     path = made.write(tmp_path / "one.json", content)
-    coco = CocoAnnotations(Images(0))
+    coco = CocoAnnotations(Collected(0))
     coco.read(PublishedFile(path.name, path))
     (image,) = coco
     absent = absent_objects(image, frozenset())

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from hf_vqa_mc.engines.gqa.program import Program, Question
 from hf_vqa_mc.engines.gqa.question_types import attributes, comparisons, objects, relations
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.gqa_types import CHOOSE, COMPARE, LOGICAL, QUERY, VERIFY
 
@@ -50,10 +51,10 @@ QUESTION_TYPES = Listing(
     QuestionType("choose object", CHOOSE, "rel", 12, relations.choose_object),
     QuestionType("compare", COMPARE, "attr", 4, comparisons.compare),
     QuestionType("common", COMPARE, "attr", 4, comparisons.common),
-    QuestionType("same", COMPARE, "attr", 6, comparisons.same),
-    QuestionType("different", COMPARE, "attr", 6, comparisons.different),
-    QuestionType("same all", COMPARE, "attr", 3, comparisons.all_same),
-    QuestionType("different all", COMPARE, "attr", 3, comparisons.all_different),
+    QuestionType("same", COMPARE, "attr", 6, partial(comparisons.two, "same")),
+    QuestionType("different", COMPARE, "attr", 6, partial(comparisons.two, "different")),
+    QuestionType("same all", COMPARE, "attr", 3, partial(comparisons.all_of, "same")),
+    QuestionType("different all", COMPARE, "attr", 3, partial(comparisons.all_of, "different")),
 )
 """The rows of Table 3, in its order."""
 
@@ -65,13 +66,9 @@ def questions_about(
     settings: GqaSettings = DEFAULTS,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Question]:
-    """Questions about an image, each with the answer that its program gives.
+    """Questions about an image, each with the answer that its program gives; ``left_out`` counts rejected ones.
 
-    No two questions about one image have the same text, and no two of one type the same program. ``left_out`` counts
-    rejected questions by reason.
-
-    Raises:
-        InputError: the settings name an unknown question type.
+    No two questions about one image have the same text, and no two of one type the same program.
     """
     for name in settings.most or ():
         QUESTION_TYPES.find(name)

@@ -1,23 +1,22 @@
 """Questions about attributes: of an object (color, material, activity, position), of the image (weather, place)."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Step, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
 from hf_vqa_mc.engines.gqa.wording import (
     DOING,
     MATERIAL,
-    MENTIONS,
     POSITIONS,
+    WORDS,
     NounPhrase,
-    called,
     detailed_types,
-    one,
     spelled,
     wordings,
 )
@@ -31,10 +30,6 @@ OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "t
 SIDES = (HORIZONTAL, VERTICAL)
 
 
-def _material_last(pair: tuple[str, str]) -> bool:
-    return pair[0] == MATERIAL
-
-
 def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> Reference | None:
     """A reference that mentions none of the types; for positions, nor what is to the left or right."""
     hidden: set[Fact] = set()
@@ -42,17 +37,15 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
         hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *HINTS.get(kind, ())))}
     if HORIZONTAL in kinds:
         hidden |= {(object_id, other) for name, other in image.thing(object_id).relations if name in (LEFT, RIGHT)}
-    reference = image.references.pick(object_id, rng, hidden)
+    reference = image.pick(object_id, rng, hidden)
     if reference is not None and len(reference.words) > 1 and not {*SIDES}.isdisjoint(kinds):
-        return image.references.pick(object_id, rng, hidden, 0)  # on the left of what?
+        return image.pick(object_id, rng, hidden, 0)  # on the left of what?
     return reference
 
 
 def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     """Whether a type is asked about: not the age of a baby."""
-    if kind == "age":
-        return image.kind(object_id) not in MENTIONS.young
-    return kind not in ("gender", "race", "fatness")
+    return kind not in ("gender", "race", "fatness") and (kind != "age" or image.kind(object_id) not in WORDS["young"])
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -71,9 +64,9 @@ def _with_positions(
         for key in image.objects
         for kind in kinds
         for value in image.thing(key).values.get(kind, ())
-        if value in OPPOSITE_SIDE and image.references.has_sides(image.name(key))
+        if value in OPPOSITE_SIDE and image.has_sides(image.name(key))
     ]
-    return rng.shuffled([*pairs, *pairs, *pairs, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
+    return rng.shuffled([*pairs * 3, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -99,8 +92,10 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the apple red?"."""
-    for key, kind, value in _values_and_positions(image, rng):
-        asked = value if rng.happens(0.5) else _other_value(image, key, kind, value, rng)
+    for key, kind, value in _with_positions(image, _exclusive_values(image), SIDES, rng):
+        asked: str | None = value
+        if not rng.happens(0.5):
+            asked = OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
         reference = _refer(image, key, rng, kind)
         if asked is None or reference is None:
             continue
@@ -113,7 +108,7 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             slots["a"] = with_article(f"{attribute.adjective or asked} {reference.head.text}")
         program = then(reference.program, "verify", kind, asked)
         full, local = _states(image, key, kind, value), f"06-{image.name(key)}_{asked}"
-        yield yes_no(detailed, program, asked == value, VERIFY[form], slots, full, local)
+        yield Draft(detailed, program, "", VERIFY[form], slots, full, local).yes_no(asked == value)
 
 
 def _verify_form(image: ImageContext, kind: str, value: str, reference: Reference, rng: SeededRng) -> tuple[str, str]:
@@ -122,24 +117,26 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
     if kind == MATERIAL:
         return "materialVerify", MATERIAL
     attribute = image.ontology.attributes[value]
-    adjective = not attribute.verb and not attribute.after_only
-    alone = reference.depth == 0 and one(image.ontology, image.name(reference.object_id)) == reference.head
-    if alone and adjective and rng.happens(0.2):
-        return "verifyAttrThis", "this"
-    if adjective and rng.happens(0.2):
-        return "verifyAttrK", "look"
+    if not attribute.verb and not attribute.after_only:
+        alone = reference.depth == 0 and image.one(image.name(reference.object_id)) == reference.head
+        if alone and rng.happens(0.2):
+            return "verifyAttrThis", "this"
+        if rng.happens(0.2):
+            return "verifyAttrK", "look"
     return "verifyAttr", "color" if kind == "color" else "any"
 
 
 def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the apple red and shiny?"."""
-    items = [(key, pairs) for key in image.objects if (pairs := _exclusive_pairs(image, key))]
-    for key, pairs in rng.shuffled([*items, *items, *items]):
+    by_key = defaultdict[str, list[tuple[str, str]]](list)
+    for key, kind, value in _exclusive_values(image):
+        by_key[key].append((kind, value))
+    for key, pairs in rng.shuffled([*by_key.items()] * 3):
         chosen = _two_values(image, key, pairs, rng)
         if chosen is None:
             continue
         reference = _refer(image, key, rng, *(kind for kind, _ in chosen))
-        answers = [image.executor.has_value(key, *pair) for pair in chosen]
+        answers = [image.has_value(key, *pair) for pair in chosen]
         if reference is None or None in answers:
             continue
         last = len(reference.program) - 1
@@ -147,19 +144,13 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
-        one_text, other_text = (image.predicate(*pair) for pair in sorted(chosen, key=_material_last))
+        one_text, other_text = (
+            image.predicate(*pair) for pair in sorted(chosen, key=lambda pair: pair[0] == MATERIAL)
+        )
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
         full = _what_it_is(image, key, chosen, answers)
-        yield yes_no(detailed, program, answers == [YES, YES], patterns, slots, full, local)
-
-
-def _exclusive_pairs(image: ImageContext, key: str) -> list[tuple[str, str]]:
-    return [
-        (kind, value)
-        for kind, value in image.value_kinds(key)
-        if kind in image.ontology.exclusive and _can_be_asked(image, key, kind)
-    ]
+        yield Draft(detailed, program, "", patterns, slots, full, local).yes_no(answers == [YES, YES])
 
 
 def _two_values(
@@ -186,22 +177,21 @@ def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], an
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
     pairs, word = [*right, *instead], "but"
     if not right or not instead:
-        pairs, word = sorted(pairs, key=_material_last), "and"
+        pairs, word = sorted(pairs, key=lambda pair: pair[0] == MATERIAL), "and"
     one_text, other_text = (image.predicate(*pair) for pair in pairs)
     return [*image.the(key), (f"{image.phrase(key).be} {one_text} {word} {other_text}", "")]
 
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the apple green or red?"."""
-    for key, kind, value in _values_and_positions(image, rng):
-        decoy = _other_value(image, key, kind, value, rng)
+    for key, kind, value in _with_positions(image, _exclusive_values(image), SIDES, rng):
+        decoy = OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
         reference = _refer(image, key, rng, kind)
         if decoy is None or reference is None:
             continue
         options = rng.shuffled((value, decoy))
-        form = kind if kind in CHOOSE else "any"
-        if kind in DOING and not all(image.ontology.attributes[option].verb for option in options):
-            form = "any"
+        is_doing = kind in DOING and all(image.ontology.attributes[option].verb for option in options)
+        form = kind if kind in CHOOSE and (kind not in DOING or is_doing) else "any"
         patterns = CHOOSE[form]
         if kind == "color" and len(reference.words) > 1:
             patterns = patterns[:-1]  # is the color of the cup on the table in the kitchen red or blue
@@ -213,13 +203,13 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
-def _other_value(image: ImageContext, key: str, kind: str, value: str, rng: SeededRng) -> str | None:
-    return OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
-
-
-def _values_and_positions(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
-    pairs = [(key, kind, value) for key in image.objects for kind, value in _exclusive_pairs(image, key)]
-    return _with_positions(image, pairs, SIDES, rng)
+def _exclusive_values(image: ImageContext) -> list[tuple[str, str, str]]:
+    return [
+        (key, kind, value)
+        for key in image.objects
+        for kind, value in image.value_kinds(key)
+        if kind in image.ontology.exclusive and _can_be_asked(image, key, kind)
+    ]
 
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
@@ -230,20 +220,19 @@ LOCATIONS = {"indoors": "an indoor", "outdoors": "an outdoor"}
 def _scene_forms(image: ImageContext, kind: str, value: str) -> tuple[str, str]:
     """A value after "it is", and with an article."""
     if kind == PLACE:
-        phrase = called(image.ontology, value) if value in image.ontology.nouns else NounPhrase(spelled(value))
+        phrase = image.called(value) if value in image.ontology.nouns else NounPhrase(spelled(value))
         return phrase.some, phrase.some
     return image.predicate(kind, value) if kind == WEATHER else value, LOCATIONS.get(value, value)
-
-
-def _it_is(image: ImageContext, kind: str, value: str) -> list[Part]:
-    return [(f"it is {_scene_forms(image, kind, value)[0]}", "")]
 
 
 def query_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "How is the weather?"; the location is only verified and chosen."""
     for kind, value in sorted(image.graph.scene.items()):
         if kind in (WEATHER, PLACE):
-            program, full = then(selected(SCENE), "query", kind), _it_is(image, kind, value)
+            program, full = (
+                then(selected(SCENE), "query", kind),
+                [(f"it is {_scene_forms(image, kind, value)[0]}", "")],
+            )
             yield Draft(kind, program, value, QUERY_SCENE[kind], {}, full, f"02q-{kind}", kind)
 
 
@@ -255,8 +244,8 @@ def verify_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         text, with_a = _scene_forms(image, kind, asked)
         program, slots = then(selected(SCENE), "verify", kind, asked), {"value": text, "a": with_a}
-        full, local = _it_is(image, kind, value), f"01-{kind}_{asked}"
-        yield yes_no(f"{kind}Verify", program, asked == value, VERIFY_SCENE[kind], slots, full, local)
+        full, local = [(f"it is {_scene_forms(image, kind, value)[0]}", "")], f"01-{kind}_{asked}"
+        yield Draft(f"{kind}Verify", program, "", VERIFY_SCENE[kind], slots, full, local).yes_no(asked == value)
 
 
 def choose_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -268,7 +257,7 @@ def choose_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         options = rng.shuffled((value, other))
         one_text, two_text = (_scene_forms(image, kind, option)[0] for option in options)
         program = then(selected(SCENE), "choose", kind, *options)
-        slots, full = {"one": one_text, "other": two_text}, _it_is(image, kind, value)
+        slots, full = {"one": one_text, "other": two_text}, [(f"it is {_scene_forms(image, kind, value)[0]}", "")]
         yield Draft(f"{kind}Choose", program, value, CHOOSE_SCENE[kind], slots, full, f"02c-{kind}", kind)
 
 

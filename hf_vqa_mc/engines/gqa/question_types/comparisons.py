@@ -1,15 +1,14 @@
 """Questions that compare: who is taller, what do two things have in common, are all people of the same gender."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import combinations, product
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
 from hf_vqa_mc.engines.gqa.program import Part, joined, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, several, spelled, wordings
+from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, spelled, wordings
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
@@ -25,13 +24,11 @@ def _pairs(image: ImageContext, rng: SeededRng) -> list[tuple[str, str]]:
     keys = rng.shuffled(
         key
         for key in image.objects
-        if not image.is_any(image.name(key), BODY_PART) and image.references.has_sides(image.name(key))
+        if not image.is_any(image.name(key), BODY_PART) and image.has_sides(image.name(key))
     )
-    kindred: list[tuple[str, str]] = []
-    others: list[tuple[str, str]] = []
-    for index, key in enumerate(keys):
-        for other in keys[:index]:
-            (kindred if _kinds_of_both(image, key, other) else others).append((key, other))
+    pairs = [(key, other) for index, key in enumerate(keys) for other in keys[:index]]
+    kindred = [pair for pair in pairs if _kinds_of_both(image, *pair)]
+    others = [pair for pair in pairs if not _kinds_of_both(image, *pair)]
     return [*rng.shuffled(kindred)[:40], *rng.shuffled(others)[:10]]
 
 
@@ -58,8 +55,8 @@ def _refer_to_both(
 
 def _refer(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
     """A short reference if there is one: two long ones in one question are hard to read."""
-    short = image.references.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
-    return short or image.references.pick(key, rng, hidden, 1)
+    short = image.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
+    return short or image.pick(key, rng, hidden, 1)
 
 
 def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -91,7 +88,7 @@ def _can_be_compared(image: ImageContext, kind: str, more: str, less: str) -> bo
     _, _, width, height = image.thing(more).box
     _, _, less_width, less_height = image.thing(less).box
     if kind == "size":
-        return width * height >= LARGER * less_width * less_height and image.references.has_sides(
+        return width * height >= LARGER * less_width * less_height and image.has_sides(
             image.name(more), image.name(less)
         )
     return bool(_kinds_of_both(image, more, less)) and (kind != "height" or height > less_height)
@@ -108,23 +105,26 @@ def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if both is None:
             continue
         program = joined(both[0].program, both[1].program, "common")
-        kind = image.executor.run(program).answer
-        if kind not in COMMON or not all(image.references.can_have(image.name(key), kind) for key in (one, other)):
+        kind = image.run(program).answer
+        if kind not in COMMON or not all(image.can_have(image.name(key), kind) for key in (one, other)):
             continue
         end = (f"have the same {kind}, {spelled(image.thing(one).values[kind][0])}", "")
         full = [("Both", ""), *image.the(one), ("and", ""), *image.the(other), end]
-        slots, local = {"one": both[0].the, "other": both[1].the}, f"09common-{_names(image, one, other)}"
+        slots, local = (
+            {"one": both[0].the, "other": both[1].the},
+            f"09common-{_names(image, one, other)}",
+        )
         yield Draft("twoCommon", program, kind, IN_COMMON, slots, full, local, "common")
 
 
-def _two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+def two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do the shirt and the flower have the same color?"."""
     for one, other in _pairs(image, rng):
         kinds = [
             kind
             for kind in COMPARED
             if all(
-                len(image.thing(key).values.get(kind, ())) == 1 and image.references.can_have(image.name(key), kind)
+                len(image.thing(key).values.get(kind, ())) == 1 and image.can_have(image.name(key), kind)
                 for key in (one, other)
             )
         ]
@@ -138,12 +138,12 @@ def _two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
         slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
-        full, local = _both_values(image, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(image, one, other)}"
+        full, local = (
+            _both_values(image, one, other, kind),
+            f"09{SHORT_NAME[operation]}-{_names(image, one, other)}",
+        )
         right = is_same == (operation == "same")
-        yield yes_no(detailed, program, right, TWO[operation][kind], slots, full, local)
-
-
-same, different = partial(_two, "same"), partial(_two, "different")
+        yield Draft(detailed, program, "", TWO[operation][kind], slots, full, local).yes_no(right)
 
 
 def _both_values(image: ImageContext, one: str, other: str, kind: str) -> list[Part]:
@@ -154,7 +154,7 @@ def _both_values(image: ImageContext, one: str, other: str, kind: str) -> list[P
     return [*first, *image.the(other), (f"{image.phrase(other).be} {other_value}", "")]
 
 
-def _all(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Are all the people there the same gender?"."""
     groups = {(image.kind(key), kind) for key in image.objects for kind in ("color", MATERIAL)}
     groups |= {(PEOPLE, "gender")}
@@ -162,13 +162,13 @@ def _all(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]
     for name, kind in rng.shuffled(sorted(groups)):
         if name not in image.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
             continue
-        if kind in COMPARED and not image.references.can_have(name, kind):
+        if kind in COMPARED and not image.can_have(name, kind):
             continue
-        found = image.executor.find(selected(name))
-        phrase = several(image.ontology, name)
+        found = image.find(selected(name))
+        phrase = image.several(name)
         if found is None or len(found.certain) < 2 or not phrase.plural:
             continue
-        answer = image.executor.run(then(selected(name), "same", kind)).answer
+        answer = image.run(then(selected(name), "same", kind)).answer
         if answer is None:
             continue
         two = len(found.certain) == 2 and not any(image.phrase(key).plural for key in found.certain)
@@ -178,10 +178,8 @@ def _all(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]
         slots = {"all": f"the {phrase.text}", "plain": phrase.text}
         full = _all_values(image, found.certain, kind, phrase.text, two)
         short = SHORT_NAME[operation]
-        yield yes_no(f"{short}{compared}", program, right, patterns, slots, full, f"07{short}-all{phrase.text}")
-
-
-all_same, all_different = partial(_all, "same"), partial(_all, "different")
+        local = f"07{short}-all{phrase.text}"
+        yield Draft(f"{short}{compared}", program, "", patterns, slots, full, local).yes_no(right)
 
 
 def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
@@ -190,10 +188,10 @@ def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, 
         apart = (pair for pair in combinations(keys, 2) if not image.ontology.mixed_up(*map(image.name, pair)))
         pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
         if pair is None:
-            return [(f"{everything} are {several(image.ontology, image.name(keys[0])).text}", "")]
+            return [(f"{everything} are {image.several(image.name(keys[0])).text}", "")]
         if two:
             return [("one is", ""), *image.a(pair[0]), ("and the other is", ""), *image.a(pair[1])]
-        one, other = (several(image.ontology, image.name(key)).text for key in pair)
+        one, other = (image.several(image.name(key)).text for key in pair)
         return [(f"some are {one} and some are {other}", "")]
     values = list(dict.fromkeys(image.predicate(kind, image.thing(key).values[kind][0]) for key in keys))
     if len(values) == 1:

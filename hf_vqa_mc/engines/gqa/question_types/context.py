@@ -8,27 +8,15 @@ from typing import NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
-from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
+from hf_vqa_mc.engines.gqa.executor import NO, YES
+from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.program import Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.references import Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.gqa.settings import GqaSettings
-from hf_vqa_mc.engines.gqa.wording import (
-    MENTIONS,
-    PARTITIVES,
-    PEOPLE,
-    POSITIONS,
-    NounPhrase,
-    Pattern,
-    Phrase,
-    as_category,
-    called,
-    predicate,
-)
+from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, WORDS, NounPhrase, Pattern, Phrase
+from hf_vqa_mc.engines.settings import GqaSettings
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
-_WORDS = re.compile(r"[a-z0-9'-]+")
 
 
 class Draft(NamedTuple):
@@ -43,23 +31,13 @@ class Draft(NamedTuple):
     local_group: str
     global_group: str = ""
 
-
-def yes_no(
-    detailed: str,
-    program: Program,
-    right: bool,
-    wordings: Sequence[Pattern],
-    slots: Mapping[str, str | Phrase],
-    full: Phrase,
-    local_group: str,
-) -> Draft:
-    """A yes/no question; GQA's detailed types end in C where the answer is no."""
-    answer, begin = (YES, "Yes ,") if right else (NO, "No ,")
-    suffix = "" if right else "C"
-    return Draft(detailed + suffix, program, answer, wordings, slots, [(begin, ""), *full], local_group)
+    def yes_no(self, right: bool) -> "Draft":
+        """As a yes/no question; GQA's detailed types end in C where the answer is no."""
+        answer, begin, suffix = (YES, "Yes ,", "") if right else (NO, "No ,", "C")
+        return self._replace(detailed=self.detailed + suffix, answer=answer, full=[(begin, ""), *self.full])
 
 
-class ImageContext:
+class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
@@ -71,16 +49,14 @@ class ImageContext:
         left_out: Counter[str],
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
-        self.graph, self.ontology, self.decoys, self.seed = graph, ontology, decoys, settings.seed
-        self.executor = Executor(graph, ontology)
-        self.left_out = left_out
+        super().__init__(graph, ontology, settings.depth)
+        self.decoys, self.seed, self.left_out = decoys, settings.seed, left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
-        self.references = References(self.executor, settings)
-        self.objects = [key for key in graph.objects if self.references.askable(key)]
+        self.objects = [key for key in graph.objects if self.askable(key)]
         kinds = {self.kind(key) for key in graph.objects} | graph.unclear
-        self._avoided = frozenset[str]() if kinds.isdisjoint(MENTIONS.pictures) else MENTIONS.pictures
+        self._avoided = frozenset[str]() if kinds.isdisjoint(WORDS["pictures"]) else WORDS["pictures"]
         """words for the image that are also names of its objects"""
 
     def thing(self, object_id: str) -> SceneObject:
@@ -91,22 +67,17 @@ class ImageContext:
         """An object's name."""
         return self.graph.objects[object_id].name
 
-    def noun(self, object_id: str) -> Noun:
-        """An object's noun."""
-        return self.ontology.nouns[self.graph.objects[object_id].name]
-
     def kind(self, object_id: str) -> str:
         """An object's kind."""
         return self.noun(object_id).kind
 
     def phrase(self, object_id: str) -> NounPhrase:
         """The noun phrase for an object."""
-        return called(self.ontology, self.name(object_id))
+        return self.called(self.name(object_id))
 
     def the(self, object_id: str) -> list[Part]:
         """An object by its name with the definite article, as in full answers."""
-        phrase = self.phrase(object_id)
-        return [(phrase.the, ""), (phrase.text, object_id)]
+        return [(self.phrase(object_id).the, ""), (self.phrase(object_id).text, object_id)]
 
     def a(self, object_id: str) -> list[Part]:
         """An object by its name with the indefinite article if it takes one."""
@@ -126,25 +97,21 @@ class ImageContext:
     def _kinds_asked(self, name: str) -> list[str]:
         """The categories by which people would ask what something is."""
         noun, nouns = self.ontology.nouns[name], self.ontology.nouns
-        young = noun.kind in MENTIONS.young  # dogs are animals; a puppy is no type of dog
+        young = noun.kind in WORDS["young"]  # dogs are animals; a puppy is no type of dog
         return [
             category
-            for category in self.references.categories(name)
-            if category not in MENTIONS.too_wide
+            for category in self.categories(name)
+            if category not in WORDS["too wide"]
             and not (young and category in nouns and nouns[category].parents)
-            and name not in MENTIONS.own_name_only
+            and name not in WORDS["own name only"]
             and category not in name
             and category != noun.kind
             and (category == PEOPLE or PEOPLE not in noun.parents)
         ]
 
-    def predicate(self, kind: str, value: str) -> str:
-        """A value after "is"."""
-        return predicate(self.ontology, kind, value)
-
     def exists(self, name: str) -> str | None:
         """Whether there is such an object: yes, no, or None if the graph does not settle it."""
-        return self.executor.run(then(selected(name), "exist")).answer
+        return self.run(then(selected(name), "exist")).answer
 
     def value_kinds(self, object_id: str) -> list[tuple[str, str]]:
         """An object's (type, value) for the types of which it has one value; no positions."""
@@ -152,15 +119,13 @@ class ImageContext:
             (kind, values[0])
             for kind, values in self.thing(object_id).values.items()
             if kind not in ("", HORIZONTAL, VERTICAL) and len(values) == 1 and self.can_be_said(kind, values[0])
-            if self.references.can_have(self.name(object_id), kind)
+            if self.can_have(self.name(object_id), kind)
         ]
 
     def can_be_said(self, kind: str, value: str) -> bool:
         """Whether a value can follow "is"; not so "tennis" of a tennis racket."""
-        if (kind, value) in POSITIONS:
-            return True
         attribute = self.ontology.attributes.get(value)
-        return attribute is not None and not attribute.before_only
+        return (kind, value) in POSITIONS or (attribute is not None and not attribute.before_only)
 
     def decoy_value(self, object_id: str, kind: str, rng: SeededRng) -> str | None:
         """A value of a type that an object does not have and that can follow "is"."""
@@ -169,41 +134,32 @@ class ImageContext:
 
     def question(self, row: str, draft: Draft, rng: SeededRng) -> Question | None:
         """The question, if the graph settles it and its text is acceptable; otherwise the reason is counted."""
-        result = self.executor.run(draft.program)
+        result = self.run(draft.program)
         if result.answer != draft.answer:
             self.left_out["not settled by the graph" if result.answer is None else f"mismatch: {row}"] += 1
             return None
         text = sentence(rng.pick(draft.wordings).fill(rng, draft.slots, self._avoided), "?")
         if row.startswith(("query", "common")) and discloses(text.text, draft.answer):
             self.left_out["tells its answer"] += 1
-        elif _TWICE.search(text.text):  # the windows that are not red red or white
+            return None
+        if _TWICE.search(text.text):  # the windows that are not red red or white
             self.left_out["a word twice"] += 1
-        else:
-            groups = draft.global_group, draft.local_group
-            full = sentence(draft.full, ".")
-            return Question(row, draft.detailed, draft.program, result.found, text, draft.answer, full, *groups)
-        return None
+            return None
+        groups, full = (draft.global_group, draft.local_group), sentence(draft.full, ".")
+        return Question(row, draft.detailed, draft.program, result.found, text, draft.answer, full, *groups)
 
 
 def discloses(text: str, answer: str) -> bool:
     """Whether a question contains its answer, also as the beginning of a word (horse in horses)."""
-    return f" {answer.lower()}" in f" {' '.join(_WORDS.findall(text.lower()))}"
+    return f" {answer.lower()}" in " ".join(["", *re.findall(r"[a-z0-9'-]+", text.lower())])
 
 
-def kind_of(ontology: Ontology, category: str, plural: bool) -> tuple[str, str]:
-    """A category after "what kind of", with its verb: devices are, clothing is."""
-    phrase = as_category(ontology, category, plural)
-    if phrase is None or phrase.mass or category in PARTITIVES:
-        return category, "is"
-    return phrase.text, phrase.be
+def selected(name: str) -> Program:
+    """The program that selects a name."""
+    return then((), "select", name)
 
 
 def slots_of(reference: Reference) -> dict[str, str | Phrase]:
     """The slots of patterns that a reference fills: {the}, {is}, {do}, {have}."""
     do, have = ("do", "have") if reference.head.plural else ("does", "has")
     return {"the": reference.the, "is": reference.head.be, "do": do, "have": have}
-
-
-def selected(name: str) -> Program:
-    """The program that selects a name."""
-    return then((), "select", name)

@@ -6,7 +6,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.executor import NO, YES
 from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
 from hf_vqa_mc.engines.gqa.wording import (
     MATERIAL,
@@ -15,12 +15,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     POSITIONS,
     NounPhrase,
     Phrase,
-    called,
-    one,
-    several,
     spelled,
-    stands_before,
-    stands_behind,
     wordings,
 )
 
@@ -34,7 +29,7 @@ class ObjectForm:
 
     def __init__(self, image: ImageContext, name: str, rng: SeededRng, before: str = "") -> None:
         """``before``: an adjective."""
-        single, many = one(image.ontology, name), several(image.ontology, name)
+        single, many = image.one(name), image.several(name)
         before = f"{before} " if before else ""
         is_one = single is not None and (image.is_any(name, *PLACES) or rng.happens(0.5))
         self.number: NounPhrase = single if is_one and single is not None else many
@@ -58,15 +53,15 @@ def _exist_name(image: ImageContext, name: str, rng: SeededRng) -> Iterator[Draf
     if answer is None or noun.vague or cannot_be_missing(image, name):
         return
     form, program = ObjectForm(image, name, rng), then(selected(name), "exist")
-    phrase = several(image.ontology, name)
+    phrase = image.several(name)
     full = there_is(image, name) if answer == YES else [(f"there {phrase.be} no {phrase.text}", "")]
     slots = {**form.slots, "more": ""}
-    yield yes_no("exist", program, answer == YES, EXIST[form.variant], slots, full, f"03-{noun.kind}")
+    yield Draft("exist", program, "", EXIST[form.variant], slots, full, f"03-{noun.kind}").yes_no(answer == YES)
 
 
 def cannot_be_missing(image: ImageContext, name: str) -> bool:
     """Whether its existence cannot be asked about: the sky, a proper name, a plural with another meaning (glasses)."""
-    phrase, noun = called(image.ontology, name), image.ontology.nouns[name]
+    phrase, noun = image.called(name), image.ontology.nouns[name]
     plural = image.ontology.nouns.get(noun.plural_form, noun)
     is_place = phrase.mass and image.is_any(name, *PLACES)
     return phrase.proper or phrase.unique or is_place or name in NOT_UNIQUE or plural.kind != noun.kind
@@ -77,7 +72,7 @@ def there_is(image: ImageContext, name: str) -> list[Part]:
     keys = image.all_of(name)
     phrase = image.phrase(keys[0])
     if len(keys) > 1 and not phrase.mass and not phrase.plural:
-        return [("there are", ""), (several(image.ontology, image.name(keys[0])).text, keys[0])]
+        return [("there are", ""), (image.several(image.name(keys[0])).text, keys[0])]
     return [(f"there {phrase.be}", ""), *image.a(keys[0])]
 
 
@@ -97,29 +92,29 @@ def _exist_value(image: ImageContext, key: str, negated: bool, rng: SeededRng) -
     if asked is None:
         return
     wanted = NO if negated else YES
-    matching = [other for other in image.all_of(name) if image.executor.has_value(other, kind, asked) == wanted]
-    before = None if negated else stands_before(image.ontology, kind, asked)
+    matching = [other for other in image.all_of(name) if image.has_value(other, kind, asked) == wanted]
+    before = None if negated else image.stands_before(kind, asked)
     behind = before is None or (kind == MATERIAL and rng.happens(0.5)) or rng.happens(0.3)
     form = ObjectForm(image, name, rng, "" if behind else before or "")
-    more = stands_behind(image.ontology, kind, asked, form.number, negated, rng) if behind else ""
+    more = image.stands_behind(kind, asked, form.number, negated, rng) if behind else ""
     detailed = "existMaterial" if kind == MATERIAL else "existThat" if behind else "existAttr"
     detailed, mark = (f"{detailed}Not", "n#") if negated else (detailed, "")
     program = then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist")
     full = _with(image, matching[0], kind, asked) if matching else _without(image, name, kind, asked, negated)
     slots, local = {**form.slots, "more": more}, f"04-{name}_{mark}{asked}"
-    yield yes_no(detailed, program, bool(matching), EXIST[form.variant], slots, full, local)
+    yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(bool(matching))
 
 
 def _with(image: ImageContext, key: str, kind: str, value: str) -> Phrase:
     own, phrase = image.thing(key).values.get(kind, (value,))[0], image.phrase(key)
-    before = stands_before(image.ontology, kind, own)
+    before = image.stands_before(kind, own)
     text = f"{before} {phrase.text}" if before else f"{phrase.text} that {phrase.be} {image.predicate(kind, own)}"
     return [("there", ""), *is_a(phrase, text, key)]
 
 
 def _without(image: ImageContext, name: str, kind: str, value: str, negated: bool) -> Phrase:
     key, *others = image.all_of(name)
-    many = several(image.ontology, image.name(key))
+    many = image.several(image.name(key))
     if others and many.plural:
         none = f"but they are {'all' if negated else 'not'} {image.predicate(kind, value)}"
         return [("there are", ""), (many.text, key), (none, "")]
@@ -142,9 +137,8 @@ def either(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 def both(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do you see both green apples and bananas there?"."""
     for key in rng.shuffled(image.objects):
-        other: str | None = image.name(rng.pick(image.objects))
-        if rng.happens(0.5):
-            other = image.decoys.absent(image.graph, key, rng)
+        shown = image.name(rng.pick(image.objects))
+        other = image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else shown
         if other is not None:
             yield from _two(image, (other, image.name(key)), "and", key, rng)
 
@@ -161,57 +155,55 @@ def _two(image: ImageContext, names: tuple[str, str], word: str, key: str, rng: 
     ):
         return
     places = any(image.is_any(name, *PLACES) for name in names)
-    singles = [one(image.ontology, name) for name in names]
+    singles = [image.one(name) for name in names]
     if places and None in singles:
         return  # not "snow or kitchens"
     filters = _filters(image, key, names, word, rng)
     # the same number for both: "either an apple or a banana", "either apples or bananas"
     as_one = (places or rng.happens(0.5)) and None not in singles
     programs: list[Program] = []
-    slots = {"there": "Is there" if as_one or several(image.ontology, first).mass else "Are there"}
+    slots = {"there": "Is there" if as_one or image.several(first).mass else "Are there"}
     for slot, name, single, pair in zip(("one", "other"), names, singles, filters, strict=True):
         program, before = selected(name), ""
         if pair is not None:
-            program, before = then(program, "filter", *pair, ""), stands_before(image.ontology, *pair) or ""
+            program, before = then(program, "filter", *pair, ""), image.stands_before(*pair) or ""
         programs.append(then(program, "exist"))
-        many = f"{before} {several(image.ontology, name).text}".strip()
+        many = f"{before} {image.several(name).text}".strip()
         slots[slot] = with_article(f"{before} {single.text}".strip()) if as_one and single else many
-    answers = [image.executor.run(program).answer for program in programs]
+    answers = [image.run(program).answer for program in programs]
     if None in answers:
         image.left_out["not settled by the graph"] += 1
         return
     present = [answer == YES for answer in answers]
-    local = f"09exist{word.title()}-{'_'.join(sorted(noun.kind for noun in nouns))}"
-    if value := filters[1]:
-        local = f"04-{second}_{value[1]}"
+    value, kinds = filters[1], "_".join(sorted(noun.kind for noun in nouns))
+    local = f"04-{second}_{value[1]}" if value else f"09exist{word.title()}-{kinds}"
     detailed, program = f"exist{'Attr' if value else ''}{word.title()}", joined(programs[0], programs[1], word)
     full = _which(image, names, filters, present, word)
-    yield yes_no(detailed, program, (any if word == "or" else all)(present), TWO[word], slots, full, local)
+    yield Draft(detailed, program, "", TWO[word], slots, full, local).yes_no((any if word == "or" else all)(present))
 
 
 def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
     pairs = [
         (kind, value)
         for kind, value in image.value_kinds(key)
-        if kind in ("color", "size") and stands_before(image.ontology, kind, value)
+        if kind in ("color", "size") and image.stands_before(kind, value)
     ]
     if not pairs or not rng.happens(0.35) or image.name(key) not in names:
         return None, None
     kind, value = rng.pick(pairs)
-    if not all(image.references.can_have(name, kind) for name in names):  # a black office
-        return None, None
-    if rng.happens(0.5):
+    fits = all(image.can_have(name, kind) for name in names)  # not a black office
+    if fits and rng.happens(0.5):
         value = image.decoys.attribute(image.graph, key, kind, rng) or ""
-        if stands_before(image.ontology, kind, value) is None:
-            return None, None
-    return ((kind, value) if word == "or" else None), (kind, value)
+        fits = image.stands_before(kind, value) is not None
+    pair = (kind, value) if fits else None
+    return pair if word == "or" else None, pair
 
 
 def _which(image: ImageContext, names: tuple[str, str], filters: Filters, present: list[bool], word: str) -> Phrase:
     things = list(zip(names, filters, present, strict=True))
     parts = [_stated(image, name, pair) for name, pair, is_present in things if is_present]
     missing = [
-        f"{spelled(pair[1]) if pair else ''} {several(image.ontology, name).text}".strip()
+        f"{spelled(pair[1]) if pair else ''} {image.several(name).text}".strip()
         for name, pair, is_present in things
         if not is_present
     ]
@@ -220,18 +212,17 @@ def _which(image: ImageContext, names: tuple[str, str], filters: Filters, presen
     if parts:
         starts = [(words.removeprefix("is").removeprefix("are").strip(), key) for (words, key), *_ in parts]
         return [("there are both", ""), starts[0], *parts[0][1:], ("and", ""), starts[1], *parts[1][1:]]
-    one_be, other_be = (several(image.ontology, name).be for name in names)
-    if one_be != other_be:
-        return [(f"there {one_be} no {missing[0]} and there {other_be} no {missing[1]}", "")]
-    return [(f"there {one_be} no {missing[0]} or {missing[1]}", "")]
+    one_be, other_be = (image.several(name).be for name in names)
+    second = "or" if one_be == other_be else f"and there {other_be} no"
+    return [(f"there {one_be} no {missing[0]} {second} {missing[1]}", "")]
 
 
 def _stated(image: ImageContext, name: str, pair: tuple[str, str] | None) -> list[Part]:
     if pair is None:
         return [(text.removeprefix("there "), key) for text, key in there_is(image, name)]
-    key = next(key for key in image.all_of(name) if image.executor.has_value(key, *pair) == YES)
+    key = next(key for key in image.all_of(name) if image.has_value(key, *pair) == YES)
     phrase = image.phrase(key)
-    return is_a(phrase, f"{stands_before(image.ontology, *pair)} {phrase.text}", key)
+    return is_a(phrase, f"{image.stands_before(*pair)} {phrase.text}", key)
 
 
 QUERY_CATEGORY, CHOOSE_CATEGORY = wordings("query category"), wordings("choose category")
@@ -249,10 +240,10 @@ def query_category(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             if not image.can_be_said(kind, value):  # a pepper plant "is not pepper"
                 continue
             detailed, form = ("categoryThat", "that") if rng.happens(0.6) else ("categoryAttr", "called")
+            if category == PEOPLE and reference.head.plural:
+                continue
             local = f"12q-{category}_{'n#' if negated else ''}{value}"
             if category == PEOPLE:
-                if reference.head.plural:
-                    continue
                 detailed, form, local = "activityWho", "who", value
         slots, full = _category_slots(image, category, reference), _named(image, reference, detailed)
         program = then(reference.program, "query", "name")
@@ -264,7 +255,7 @@ def _by_category(image: ImageContext, rng: SeededRng) -> list[tuple[str, Referen
     return rng.shuffled(
         (category, reference)
         for key in image.objects
-        for reference in image.references.plain(key)
+        for reference in image.plain(key)
         if (key, NAMED) not in reference.facts and reference.determiner == "the"
         if (category := reference.program[0].argument[0]) in image.kinds_asked(image.name(key))
         if image.name(key) != category and not (category == PEOPLE and len(reference.program) < 2)
@@ -278,22 +269,15 @@ def _filter_value(image: ImageContext, reference: Reference) -> str:
 
 def _category_slots(image: ImageContext, category: str, reference: Reference) -> dict[str, str | Phrase]:
     phrase = reference.head
-    kind, be = kind_of(image.ontology, category, phrase.plural or image.phrase(reference.object_id).plural)
-    return {
-        "kind": kind,
-        "be": be,
-        "cat": phrase.text,
-        "is": phrase.be,
-        "it": "they" if phrase.plural else "it",
-        "this": "these" if phrase.plural else "this",
-        "the": reference.the,
-        "value": _filter_value(image, reference) if len(reference.program) > 1 else "",
-    }
+    kind, be = image.kind_of(category, phrase.plural or image.phrase(reference.object_id).plural)
+    it, this = ("they", "these") if phrase.plural else ("it", "this")
+    value = _filter_value(image, reference) if len(reference.program) > 1 else ""
+    slots = {"kind": kind, "be": be, "cat": phrase.text, "is": phrase.be, "it": it, "this": this, "value": value}
+    return {**slots, "the": reference.the}
 
 
 def _named(image: ImageContext, reference: Reference, detailed: str) -> list[Part]:
-    key = reference.object_id
-    phrase = image.phrase(key)
+    key, phrase = reference.object_id, image.phrase(reference.object_id)
     if detailed == "activityWho":
         where = " of the image" if reference.program[1].argument[:2] in POSITIONS else ""
         return [*image.the(key), (f"{phrase.be} {_filter_value(image, reference)}{where}", "")]
@@ -310,15 +294,13 @@ def choose_category(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if decoy is None:
             continue
         options = rng.shuffled((name, decoy))
-        one_text, other_text = (called(image.ontology, option).some for option in options)
+        one_text, other_text = (image.called(option).some for option in options)
         filtered = len(reference.program) > 1
-        if filtered and not image.can_be_said(*reference.program[1].argument[:2]):
-            continue
-        if category == PEOPLE and reference.head.plural:
+        unsaid = filtered and not image.can_be_said(*reference.program[1].argument[:2])
+        if unsaid or (category == PEOPLE and reference.head.plural):
             continue
         detailed, form = ("categoryThatChoose", "that") if filtered else ("categoryThisChoose", "this")
-        if category == PEOPLE:
-            form = "who"
+        form = "who" if category == PEOPLE else form
         program = then(reference.program, "choose", "name", *options)
         slots = _category_slots(image, category, reference) | {"one": one_text, "other": other_text}
         full, local = _named(image, reference, detailed), f"{'12c' if filtered else '11c'}-{category}"

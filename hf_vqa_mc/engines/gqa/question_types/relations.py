@@ -7,17 +7,17 @@ from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import SHORT
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
 from hf_vqa_mc.engines.gqa.program import Part, then
-from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, kind_of, selected, slots_of, yes_no
+from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
-from hf_vqa_mc.engines.gqa.references import Fact, Reference, side_by_side
+from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import LIVING, MENTIONS, PEOPLE, as_category, called, relation_form, wordings
+from hf_vqa_mc.engines.gqa.wording import LIVING, PEOPLE, WORDS, relation_form, wordings
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
 CHOOSE, CHOOSE_OBJECT = wordings("choose relation"), wordings("choose object")
 ENDS = {"s": "subject", "o": "object"}  # Sides of a relation, as programs have them, with what is asked for.
-_SCENERY = MENTIONS.background | MENTIONS.scenery
+_SCENERY = WORDS["background"] | WORDS["scenery"]
 
 
 def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -29,7 +29,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if way < 2:
             if rng.happens(0.2) and (wider := image.kinds_asked(image.name(subject))):
                 name = rng.pick(wider)
-                if as_category(image.ontology, name, False) is None and name != image.name(subject):
+                if image.as_category(name, False) is None and name != image.name(subject):
                     continue
         elif way == 2 or relation in WORN:
             name = _absent_at(image, target, relation, "s", rng)
@@ -53,7 +53,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         there_is = [begin, *image.a(subject), (relation, ""), *image.the(target)]
         full = there_is if detailed == "existRelS" else _states(image, subject, relation, target)
         local = f"13-{image.name(target)}_{name}"
-        yield yes_no(detailed, program, way < 2, EXIST[form.variant], slots, full, local)
+        yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(way < 2)
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -70,10 +70,10 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         name, plural, is_kind = image.name(wanted), image.phrase(wanted).plural, category not in (ANYTHING, PEOPLE)
         slots = slots_of(reference) | {"relation": relation, "kind": category}
         if is_kind:
-            cat = as_category(image.ontology, category, plural)
+            cat = image.as_category(category, plural)
             if cat is None:
                 continue
-            kind, verb = kind_of(image.ontology, category, plural)
+            kind, verb = image.kind_of(category, plural)
             slots |= {"cat": cat.text, "be": cat.be, "kind": kind, "kis": verb}
             if side == "s":
                 slots["is"] = cat.be
@@ -89,7 +89,7 @@ def _asked_as(image: ImageContext, key: str, rng: SeededRng) -> str | None:
     """The name or category by which an object is asked for: who, what, or what kind of furniture."""
     if image.is_any(image.name(key), PEOPLE):
         return PEOPLE if image.name(key) != PEOPLE else None
-    kinds = [kind for kind in image.kinds_asked(image.name(key)) if as_category(image.ontology, kind, False)]
+    kinds = [kind for kind in image.kinds_asked(image.name(key)) if image.as_category(kind, False)]
     return rng.pick(kinds) if kinds and rng.happens(0.6) else ANYTHING
 
 
@@ -106,14 +106,13 @@ def _refer(image: ImageContext, given: str, other: str, rng: SeededRng, sides: b
     hidden: set[Fact] = {(other,), (given, other), (other, given)}
     if sides:
         hidden.add((given, HORIZONTAL))
-    return image.references.pick(given, rng, hidden, 1 if rng.happens(0.75) else None)  # mostly one more modifier
+    return image.pick(given, rng, hidden, 1 if rng.happens(0.75) else None)  # mostly one more modifier
 
 
 def _repeats(reference: Reference, *relations: str) -> bool:
     """Whether a reference already mentions one of the relations; left and right count as the same."""
-    words = {text for text, _ in reference.words}
-    sides = bool(words & {LEFT, RIGHT})
-    return any(relation in words or (relation in (LEFT, RIGHT) and sides) for relation in relations)
+    sides, words = {LEFT, RIGHT}, {text for text, _ in reference.words}
+    return bool(words & (sides.union(relations) if sides & {*relations} else {*relations}))
 
 
 def _states(image: ImageContext, subject: str, relation: str, target: str) -> list[Part]:
@@ -144,17 +143,16 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = then(reference.program, "verify rel", name, asked, "o")
         slots = slots_of(reference) | {"relation": asked, "a": _some(image, name, asked)}
         full, local = _states(image, subject, relation, target), f"13-{image.name(subject)}_{name}"
-        draft = yes_no("relVerify", program, way < 2, VERIFY, slots, full, local)
+        draft = Draft("relVerify", program, "", VERIFY, slots, full, local).yes_no(way < 2)
         yield draft._replace(detailed=draft.detailed + ("", "", "o", "r")[way])
 
 
 def _some(image: ImageContext, name: str, relation: str) -> str:
-    phrase = called(image.ontology, name)
-    if relation_form(relation) == "place" and phrase.plural:
+    phrase, form = image.called(name), relation_form(relation)
+    if form == "place" and phrase.plural:
         return f"any {phrase.text}"
-    if image.ontology.nouns[name].kind in MENTIONS.background or (phrase.mass and relation_form(relation) != "verb"):
-        return f"the {phrase.text}"
-    return phrase.some
+    known = image.ontology.nouns[name].kind in WORDS["background"] or (phrase.mass and form != "verb")
+    return f"the {phrase.text}" if known else phrase.some
 
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -165,7 +163,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         side = rng.pick(("s", "o"))
         given, direct = (target, subject) if side == "s" else (subject, target)
-        if not image.references.is_clear(selected(image.name(direct)), direct):
+        if not image.is_clear(selected(image.name(direct)), direct):
             continue
         reference = _refer(image, given, direct, rng, relation in (LEFT, RIGHT))
         if reference is None or _repeats(reference, relation, other):
@@ -178,7 +176,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         else:
             slots["that"] = image.the(direct)
         sides = {LEFT, RIGHT} == {relation, other}
-        of_picture = image.kind(target) in MENTIONS.pictures  # on which side of the picture
+        of_picture = image.kind(target) in WORDS["pictures"]  # on which side of the picture
         slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
         program = then(reference.program, "choose rel", image.name(direct), *options, side)
         patterns = CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"]
@@ -195,16 +193,13 @@ def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if reference is None or category is None or _repeats(reference, relation):
             continue
         odd = _is_odd(image, reference, relation, side, wanted, category)
-        if odd and side == "s":
-            continue
         program, name = then(reference.program, "relate", category, relation, side), image.name(wanted)
-        if not image.references.is_clear(program, wanted):
-            image.left_out["not settled by the graph"] += 1
-            continue
-        if odd:
+        clear = (odd and side == "s") or image.is_clear(program, wanted)
+        image.left_out["not settled by the graph"] += not clear
+        if odd or not clear:
             continue
         is_kind = category not in (ANYTHING, PEOPLE)
-        if is_kind and (cat := as_category(image.ontology, category, False)) is not None:
+        if is_kind and (cat := image.as_category(category, False)) is not None:
             decoy, wh = image.decoys.sibling(name, category, rng, image.graph), f"Which {cat.text}"
         else:
             decoy, wh = image.decoys.related(image.graph, given, relation, side, rng), ""
@@ -213,11 +208,10 @@ def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         options = rng.shuffled((name, decoy))
         if image.is_any(name, PEOPLE) != image.is_any(decoy, PEOPLE):
             continue
-        if image.is_any(name, PEOPLE):
-            wh = "Who"
+        wh = "Who" if image.is_any(name, PEOPLE) else wh
         detailed = f"{'categoryRel' if is_kind else 'rel'}{side.upper()}Choose"
         program = then(program, "choose", "name", *options)
-        one, other = (called(image.ontology, option).some for option in options)
+        one, other = (image.called(option).some for option in options)
         slots = slots_of(reference) | {"wh": wh or "What", "relation": relation, "one": one, "other": other}
         full, local = _states(image, subject, relation, target), f"15c-{image.name(given)}_{relation},{side}"
         patterns, category = CHOOSE_OBJECT[ENDS[side]], image.category(name)
@@ -228,7 +222,7 @@ def _absent_at(image: ImageContext, object_id: str, relation: str, side: str, rn
     """A name that would suit the other end of a relation, of something that is not in the image."""
     if relation in (LEFT, RIGHT):
         absent = image.decoys.absent(image.graph, object_id, rng)
-        return absent if absent is not None and image.references.has_sides(absent) else None
+        return absent if absent is not None and image.has_sides(absent) else None
     return image.decoys.related(image.graph, object_id, relation, side, rng)
 
 
@@ -239,10 +233,9 @@ def _other_relation(image: ImageContext, subject: str, relation: str, target: st
     other = image.decoys.relation(image.graph, subject, relation, target, rng)
     if other is None or other in WORN or relation_form(other) is None:
         return None
-    is_part = not UNANNOTATED.parts.isdisjoint(image.noun(subject).parents)
-    if {relation, other} & MENTIONS.under and (is_part or image.kind(target) in MENTIONS.background):
-        return None
-    return other
+    is_part = not UNANNOTATED["parts"].isdisjoint(image.noun(subject).parents)
+    odd = {relation, other} & WORDS["under"] and (is_part or image.kind(target) in WORDS["background"])
+    return None if odd else other
 
 
 def _triples(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
@@ -253,16 +246,14 @@ def _triples(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
         for relation, target in sorted(image.thing(subject).relations):
             if target not in askable or relation_form(relation) is None or image.name(subject) == image.name(target):
                 continue
-            if relation in MENTIONS.within and image.kind(target) in MENTIONS.pictures:
+            if relation in WORDS["within"] and image.kind(target) in WORDS["pictures"]:
                 continue
-            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else MENTIONS.background
-            if relation in MENTIONS.nearby and image.kind(subject) in scenery:
+            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else WORDS["background"]
+            if relation in WORDS["nearby"] and image.kind(subject) in scenery:
                 continue
             if relation not in (LEFT, RIGHT):
                 others.append((subject, relation, target))
-            elif side_by_side(image.graph, subject, target) and image.references.has_sides(
-                image.name(subject), image.name(target)
-            ):
+            elif image.side_by_side(subject, target):
                 sides.append((subject, relation, target))
     order = rng.shuffled(sides)[: max(12, 2 * len(others))]
     return [*rng.shuffled(others), *order, *rng.shuffled(others), *rng.shuffled(sides)[: len(others)]]

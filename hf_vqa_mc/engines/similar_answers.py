@@ -16,13 +16,12 @@ from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, WordBags
 from hf_vqa_mc.io.progress import Progress
 
-_BATCHES = 16
-"""Passes between two progress reports."""
+_BATCHES = 16  # passes between two progress reports
 NOBODY = -1
 
 
 class _Trie(NamedTuple):
-    """A `BagTrie` with the lengths of its bags as vectors of word counts."""
+    """A `BagTrie` with the lengths of its bags."""
 
     shared: NDArray[np.int32]
     words: NDArray[np.int32]
@@ -52,7 +51,7 @@ class _Best(NamedTuple):
 
 
 def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
-    """The distinct answers of each bag; keys: int32 (questions,), of their answers."""
+    """The distinct answers of each bag; ``keys``: int32 (questions,)."""
     bag = np.repeat(np.arange(bags.size), np.diff(bags.member_starts))
     given = keys[bags.members]  # in each bag in the order of the questions
     pairs = bag * (int(given.max(initial=0)) + 1) + given
@@ -64,18 +63,9 @@ def answers_of_bags(bags: WordBags, keys: NDArray[np.int32]) -> BagAnswers:
 def nearest_answers(
     bags: WordBags, answers: BagAnswers, queries: NDArray[np.int32], most: int, progress: Progress
 ) -> NDArray[np.int32]:
-    """The first distinct answers of the other bags, most similar bag first; ties in the order of the questions.
+    """The questions with the first distinct answers of the other bags, most similar first, int32 (queries, most).
 
-    Args:
-        bags: of all questions.
-        answers: of all bags.
-        queries: bag numbers, ascending.
-        most: number of answers per query.
-        progress: called with (step, done, total).
-
-    Returns:
-        int32 (queries, most): the questions with these answers, NOBODY where there are no more. Bags that share no
-        word with the query give none.
+    Ties are in the order of the questions; NOBODY where no other bag shares a word with the query (bags, ascending).
     """
     squares = bags.squares
     width = np.int16 if squares.max(initial=0) < np.iinfo(np.int16).max else np.int64
@@ -130,31 +120,21 @@ def _consider(
     answers: BagAnswers,
     best: _Best,
 ) -> None:
-    """Insert a bag's answers into the best of those queries with which it shares enough words; see `_scan`.
-
-    Then a bag of each length must share as many words with the query as reach its worst answer.
-    """
+    """Insert a bag's answers into the best of those queries with which it shares enough words; then require more."""
     needs = trie.length_class[bag] * LANES
     for lane in range(len(queries)):
         if sums[lane] < needed[needs + lane] or bag == queries[lane]:
             continue
         changed = False
         for i in range(answers.starts[bag], answers.starts[bag + 1]):
-            donor, shared = answers.donors[i], int(sums[lane])
-            if not _keep(best, lane, answers.keys[i], donor, shared, trie.squares[bag]):
+            if not _keep(best, lane, answers.keys[i], answers.donors[i], int(sums[lane]), trie.squares[bag]):
                 break
             changed = True
         if not changed or best.donors[lane, -1] == NOBODY:
             continue
         worst, square = best.shared[lane, -1], best.squares[lane, -1]
         for number, class_square in enumerate(trie.class_squares):
-            wanted = worst * worst * class_square
-            need = np.int64(np.sqrt(wanted / square))
-            while need * need * square < wanted:
-                need += 1
-            while need > 1 and (need - 1) * (need - 1) * square >= wanted:
-                need -= 1
-            needed[number * LANES + lane] = need
+            needed[number * LANES + lane] = np.int64(np.ceil(worst * np.sqrt(class_square / square) - 1e-9))
 
 
 @njit(cache=True)
@@ -175,10 +155,9 @@ def _scan(
 
     ``sums`` has a row of LANES for each word of a bag: the number of words that its beginning shares with each query;
     ``row_of`` gives the row of each word: a word of no query (not ``active``) leaves the sums unchanged. ``needed``
-    has a row for each length of bags: the number that a query requires. Indexes are unsigned so that the loops over
-    lanes are vectorised.
+    has a row for each length of bags: the number that a query requires.
     """
-    lanes = uintp(LANES)
+    lanes = uintp(LANES)  # unsigned, so that the loops over lanes are vectorised
     for bag in range(start, end):
         level = trie.shared[bag]
         for i in range(trie.word_starts[bag], trie.word_starts[bag + 1]):
@@ -213,7 +192,7 @@ def _search(
     found: NDArray[np.int32],
     width: NDArray[np.integer],
 ) -> None:
-    """Answer some batches of LANES queries; ``width`` is an array of the integer type for sums."""
+    """Answer some batches of LANES queries; ``width``: an array of the integer type for sums."""
     n_bags, most = len(trie.shared), found.shape[1]
     n_segments = (n_bags + SEGMENT - 1) // SEGMENT
     word_counts = np.zeros(trie.n_words * LANES, width.dtype)
