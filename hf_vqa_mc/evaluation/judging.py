@@ -31,7 +31,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import CONFIDENCE
 from hf_vqa_mc.scoring.table import with_interval
-from hf_vqa_mc.scoring.written_letters import NO_OTHER, written_letters
+from hf_vqa_mc.scoring.written_answers import NO_OTHER, written_letters
 from hf_vqa_mc.version import __version__
 
 WORDNET = "wordnet"

@@ -44,16 +44,7 @@ class ClosedSets:
 
 
 def closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
-    """Find the closed answer sets among questions and check them; rows whose set id is empty are in none.
-
-    Args:
-        columns: with ``set_ids`` and ``choices``; with ``set_kinds``, without which no set is a grid or Latin square.
-            Grids and Latin squares need ``questions`` and ``image_ids``.
-        targets: int64 (questions,): index of each row's target among its choices.
-
-    Raises:
-        InputError: no row is in a set, or a set is not closed; names the set.
-    """
+    """Find the closed answer sets among questions and check them; rows whose set id is empty are in none."""
     members: dict[str, list[int]] = {}
     for row, name in enumerate(columns.groups("set_ids") or []):
         if name:

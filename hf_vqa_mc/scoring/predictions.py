@@ -22,8 +22,8 @@ from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
 from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.io.xlsx import read_xlsx
-from hf_vqa_mc.scoring.gqa_records import EXACT
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
+from hf_vqa_mc.scoring.questions import EXACT
 from hf_vqa_mc.scoring.scheme import Answer
 from hf_vqa_mc.scoring.written_answers import written_choice
 

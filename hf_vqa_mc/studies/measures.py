@@ -9,8 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hf_vqa_mc.io.atomic import write_json
-from hf_vqa_mc.scoring.agreement import Ratings, fleiss_kappa, krippendorff_alpha
-from hf_vqa_mc.scoring.statistics import effective_rows, numbered, proportion_interval
+from hf_vqa_mc.scoring.statistics import (
+    Ratings,
+    effective_rows,
+    fleiss_kappa,
+    krippendorff_alpha,
+    numbered,
+    proportion_interval,
+)
 from hf_vqa_mc.studies.kind import Answered, Outcome
 
 V = TypeVar("V", bound=Hashable)
@@ -85,7 +91,7 @@ def summary(
 ) -> dict[str, Any]:
     """A condition's row of the main table: counts, what was measured, and the agreement of ratings.
 
-    Krippendorff's alpha, and Fleiss' kappa with its number of units, see `scoring.agreement`.
+    Krippendorff's alpha, and Fleiss' kappa with its number of units, see `scoring.statistics`.
     """
     kappa, units = fleiss_kappa(ratings)
     agreement = {"alpha": krippendorff_alpha(ratings), "kappa": kappa, "kappa_units": units}
