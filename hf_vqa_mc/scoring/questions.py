@@ -142,9 +142,10 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
             if key is None:
                 expected = f"a record with {' or '.join(ID_FIELDS)}"
                 raise InputError(f"{name}, row {row}, is {shown(record)}, expected {expected}")
-            if field is not None and field not in record:
-                raise InputError(f"{name}, row {row}: question {str(record[key])!r} has no {field}")
-            pairs.append((f"{name}, row {row}: {key}", record[key], record if field is None else record[field]))
+            question_id = text_id(record[key])
+            if field is not None and question_id is not None and field not in record:
+                raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
+            pairs.append((f"{name}, row {row}: {key}", record[key], record if field is None else record.get(field)))
     found: dict[str, Any] = {}
     for where, key, value in pairs:
         question_id = text_id(key)
