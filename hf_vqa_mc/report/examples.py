@@ -17,7 +17,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.gqa_grounding import square_map
-from hf_vqa_mc.scoring.inputs import read_attentions
+from hf_vqa_mc.scoring.inputs import read_by_id
 from hf_vqa_mc.scoring.matching import match
 from hf_vqa_mc.scoring.predictions import read_predictions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
@@ -183,7 +183,7 @@ def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, 
     Raises:
         InputError: it cannot be read, a map is missing, or is not square and finite.
     """
-    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)), "--attentions")
+    maps = read_by_id(path, Annotations(MULTIPLE_CHOICE, location, list(names)), "--attentions")
     for name in names:
         if name not in maps:
             raise InputError(f"--attentions {path}: no map of question {name!r} of {location}; expected all shown")
