@@ -62,14 +62,9 @@ def mc_accuracy(
     >>> result["accuracy"], result["chance"]
     (0.5, 0.5)
     """
-    columns = Questions(
-        {"predictions": predictions, "references": references},
-        question_ids,
-        choices=choices,
-        question_types=question_types,
-        image_ids=image_ids,
-        choice_kinds=choice_kinds,
-    )
+    optional = {"question_types": question_types, "image_ids": image_ids, "choice_kinds": choice_kinds}
+    given = {"predictions": predictions, "references": references}
+    columns = Questions(given, question_ids, choices=choices, **optional)
     sizes, targets, picked = picks(columns)
     scores = (picked == targets).astype(np.float64)
     chosen, offered = _kinds(columns, picked)
@@ -90,15 +85,6 @@ def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int6
         The number of choices of each question, None if unknown; the targets; and the picked choices, -1 for none; each
         int64 (questions,).
     """
-    sizes = _sizes(columns)
-    targets = _indices(columns, "references", sizes)
-    if set(map(type, columns["predictions"])) <= {int}:
-        return sizes, targets, _indices(columns, "predictions", sizes)
-    return sizes, targets, np.array([_picked(columns, row, int(target), sizes) for row, target in enumerate(targets)])
-
-
-def _sizes(columns: Questions) -> NDArray[np.int64] | None:
-    """Number of choices of each question, int64 (questions,); None if unknown."""
     texts, kinds = (
         np.array([*map(len, columns.lists(name, what, of_text=name == "choices"))]) if name in columns else None
         for name, what in (("choices", "text"), ("choice_kinds", "kinds"))
@@ -106,17 +92,9 @@ def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     if texts is not None and kinds is not None:
         for row in np.flatnonzero(texts != kinds)[:1].tolist():
             raise columns.wrong(row, "choice_kinds", f"one per choice, {texts[row]} in all")
-    return kinds if texts is None else texts
-
-
-def _indices(columns: Questions, field: str, sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """A column of indices of choices, int64 (questions,)."""
-    column = columns[field]
-    if set(map(type, column)) <= {int} and min(column) >= 0:
-        indices = np.array(column)
-        if sizes is None or (indices < sizes).all():
-            return indices
-    return np.array([_index(columns, row, field, sizes) for row in range(columns.count)])
+    sizes = kinds if texts is None else texts
+    targets = np.array([_index(columns, row, "references", sizes) for row in range(columns.count)])
+    return sizes, targets, np.array([_picked(columns, row, int(target), sizes) for row, target in enumerate(targets)])
 
 
 def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
@@ -170,11 +148,9 @@ def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None
     None unless at least half of the rows are rotations of others.
     """
     found = matched.annotations
-    questions, choices, gold = found.questions, found.choices, found.gold
-    if not questions or not choices or not gold:
-        return None
+    questions, choices, gold = found.questions or [], found.choices or [], found.gold or []
     images = found.image_ids or [""] * len(questions)
-    if 4 * len(set(zip(images, questions, gold, strict=True))) > 3 * len(questions):
+    if not choices or 4 * len(set(zip(images, questions, gold, strict=False))) > 3 * len(questions):
         return None  # too few rows have the same question
     groups: dict[tuple[Any, ...], list[float]] = {}
     seen: set[tuple[Any, ...]] = set()

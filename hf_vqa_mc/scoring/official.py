@@ -21,15 +21,8 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")
 
 PACKED = (".gz", ".gzip", ".xz", ".zip")
-FORMATS = {
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-}
+_NAMES = ("json", "jsonl", "ndjson", "csv", "tsv", "parquet", "xlsx")
+FORMATS = {f".{name}": "jsonl" if name == "ndjson" else name for name in _NAMES}
 """Formats of predictions files by the endings of their names."""
 
 
@@ -70,17 +63,14 @@ def _evaluation(annotations: Annotations, ids: list[str | int], scores: list[flo
     percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
     accuracy: dict[str, Any] = {"overall": round(100 * sum(scores) / len(scores), DIGITS)}
     files: dict[str, Any] = {"accuracy": accuracy, "evalQA": percents}
-    for file, field, types in (
-        ("evalQuesType", "perQuestionType", annotations.question_types),
-        ("evalAnsType", "perAnswerType", annotations.answer_types),
-    ):
+    for kind, types in (("Ques", annotations.question_types), ("Ans", annotations.answer_types)):
         rows: dict[str, list[int]] = {}
         for row, name in enumerate(types or []):
             rows.setdefault(name, []).append(row)
-        accuracy[field] = {
-            name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()
-        }
-        files[file] = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
+        means = {name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()}
+        accuracy["perQuestionType" if kind == "Ques" else "perAnswerType"] = means
+        of_each = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
+        files[f"eval{kind}Type"] = of_each
     return files
 
 

@@ -144,9 +144,9 @@ def _known_golds(
     columns: Questions,
     answers: list[str],
     golds: list[str],
-    answer_vocabulary: Any,
+    answer_vocabulary: Collection[str] | None,
     unknown_gold: str,
-    fold: bool,  # noqa: ANN401
+    fold: bool,
 ) -> Sequence[Gold]:
     """The gold answers, with those outside the vocabulary replaced by one or by distinct placeholders."""
     if unknown_gold not in get_args(UnknownGold):
