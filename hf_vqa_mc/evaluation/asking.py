@@ -1,4 +1,4 @@
-"""All jobs of an evaluation, asked in batches and in threads."""
+"""All jobs of a run, asked in batches and in threads."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -6,11 +6,13 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from math import inf
+from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.data.questions import Questions
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
-from hf_vqa_mc.evaluation.methods import INPUTS, Method, Shown
+from hf_vqa_mc.evaluation.methods import FULL, INPUTS, METHODS, NO_IMAGE, Method, Shown
 from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder
 from hf_vqa_mc.io.progress import Progress
@@ -19,49 +21,20 @@ WAITING = 2
 """Batches per thread that are prepared before earlier ones are done."""
 FIRST_FAILURES = 8
 """If all of the first replies are failures, the run ends."""
+INSTRUCTED = replace(METHODS["generate"], instruction="")
 Batch = tuple[dict[Job, Reply], dict[Job, Reply]]
 """The model's replies to jobs, and the failures of those whose prompt cannot be made."""
 
 
 def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: Sequence[int]) -> list[Job]:
-    """The jobs of an evaluation, row by row, so that an interrupted one has all inputs of the same rows.
-
-    Args:
-        rows: indices of questions.
-        inputs: names of ``INPUTS``.
-        rotations: number of orders of each row's choices, at most one per choice, rotated by equal steps.
-        sizes: (questions,): number of choices.
-    """
-    found = []
-    for row in rows:
-        size = sizes[row]
-        count = min(rotations, size)
-        found += [Job(row, name, part * size // count) for part in range(count) for name in inputs]
-    return found
+    """The jobs of an evaluation, row by row, so that an interrupted one has all inputs of the same rows."""
+    counts = {row: min(rotations, sizes[row]) for row in rows}
+    parts = ((row, part * sizes[row] // count) for row, count in counts.items() for part in range(count))
+    return [Job(row, name, rotation) for row, rotation in parts for name in inputs]
 
 
-def ask(
-    model: Any,  # noqa: ANN401  a LanguageModel
-    method: Method,
-    prompts: Prompts,
-    jobs: Sequence[Job],
-    run: RunFolder,
-    progress: Progress,
-) -> None:
-    """Ask all jobs that have no reply yet, and add their replies to the run.
-
-    Args:
-        model: to ask.
-        method: the way to get an answer.
-        prompts: of the jobs.
-        jobs: to ask.
-        run: the replies so far.
-        progress: called with (step, jobs done, number of jobs).
-
-    Raises:
-        InputError: the model rejects the first prompts, or returns something else than replies.
-        ConnectionError: the model's server cannot be reached any more.
-    """
+def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
+    """Ask all jobs that have no reply yet, and add their replies to the run."""
     todo = [job for job in jobs if run.lacks(job)]
     done = len(jobs) - len(todo)
     step = f"asking {name_of(model)}"
@@ -76,9 +49,8 @@ def ask(
             answered = answered or any(not reply.failure for reply in replies.values())
             failures += [] if answered else [reply.failure for reply in replies.values()]
             if len(failures) >= FIRST_FAILURES and not answered:
-                raise InputError(
-                    f"model {name_of(model)} answers none of the first {len(failures)} questions: {failures[0]}"
-                )
+                first = f"the first {len(failures)} questions: {failures[0]}"
+                raise InputError(f"model {name_of(model)} answers none of {first}")
 
 
 def check_replies(jobs: Sequence[Job], run: RunFolder) -> None:
@@ -128,9 +100,7 @@ def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
 
 def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job]) -> Batch:  # noqa: ANN401
     """The replies to one batch; a prompt that cannot be made is a failure."""
-    found: dict[Job, Reply] = {}
-    unmade: dict[Job, Reply] = {}
-    made: dict[Job, Prompt] = {}
+    found, unmade, made = dict[Job, Reply](), dict[Job, Reply](), dict[Job, Prompt]()
     for job in batch:
         try:
             made[job] = prompts.prompt(job)
@@ -155,9 +125,8 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) 
         lengths = None if given.lengths is None else tuple(map(int, given.lengths))
         tokens = None if given.tokens is None else (int(given.tokens[0]), int(given.tokens[1]))
     except (TypeError, ValueError):
-        raise InputError(
-            f"model {name} returned {shown(reply)}; expected a text, a list of scores or a Reply"
-        ) from None
+        expected = "a text, a list of scores or a Reply"
+        raise InputError(f"model {name} returned {shown(reply)}; expected {expected}") from None
     if (odd := next((one for one in scores or () if one is not None and not one < inf), None)) is not None:
         raise InputError(f"{where}: model {name} returned the score {odd}; expected numbers, or None where unknown")
     scores = scores and tuple(None if one == -inf else one for one in scores)
@@ -171,3 +140,36 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) 
         count = "no" if found.scores is None else len(found.scores)
         raise InputError(f"model {name} returned {count} scores for {len(prompt.choices)} choices")
     return found
+
+
+def instructed_replies(
+    model: Any,  # noqa: ANN401  a LanguageModel
+    questions: Questions,
+    rows: Sequence[int],
+    template: str,
+    run: dict[str, Any],
+    folder: Path | None,
+    progress: Progress,
+    option: str = "--output",
+) -> dict[int, Reply]:
+    """Row to what a model replies to an instruction; it is shown the image if there is one and it sees images.
+
+    ``run`` are the settings of the run, to which what the model is shown is added; see `Prompts` for the template.
+    """
+    if not callable(getattr(model, INSTRUCTED.name, None)):
+        raise InputError(f"--model {name_of(model)} generates no text; use a language model that does")
+    given = FULL if getattr(model, "sees_images", True) and questions.image_rows else NO_IMAGE
+    prompts = Prompts(questions, INSTRUCTED, seed=0, template=template)
+    if given is FULL:
+        prompts.check_images(model)
+    run |= {
+        "model_version": getattr(model, "version", None),
+        "input": given.name,
+        "questions_sha256": prompts.fingerprint(),
+        "example": prompts.text(given, 0),
+    }
+    jobs = [Job(row, given.name, 0) for row in rows]
+    with RunFolder(folder, run, option).open() as stored:
+        ask(model, INSTRUCTED, prompts, jobs, stored, progress)
+        check_replies(jobs, stored)
+        return {job.row: stored.replies[job] for job in jobs}

@@ -26,16 +26,6 @@ class CheckpointModel:
     """A model of ``vqa-mc train``: a multiple-choice model, or an open-ended one that scores the choices as answers.
 
     Where no image is shown, its features are zeros; a hidden question has no words.
-
-    Args:
-        name: folder or name on the Hub.
-        device: such as ``cuda:1``; by default the GPU if there is one.
-        batch_size: maximum number of questions per forward pass.
-        word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training; with
-            vectors trained on the corpus such words are skipped, as by ``vqa-mc predict``.
-
-    Raises:
-        InputError: the checkpoint is damaged, or an option does not fit it.
     """
 
     max_images = 1

@@ -27,14 +27,7 @@ Continuation = tuple[int, Sequence[int]]
 
 
 class Continuations:
-    """Scores continuations of prompts.
-
-    Args:
-        model: a causal or image-text-to-text model.
-        sees_images: whether it is the latter, which finds its own positions.
-        pad: the token that pads continuations on the right.
-        batch_size: maximum number of continuations per forward pass.
-    """
+    """Scores continuations of prompts."""
 
     def __init__(self, model: Any, sees_images: bool, pad: int, batch_size: int) -> None:  # noqa: ANN401  of any type
         self._model, self._sees_images, self._pad, self._batch_size = model, sees_images, pad, batch_size
@@ -46,13 +39,7 @@ class Continuations:
     def scores(
         self, encoded: Encoded, rows: Sequence[Continuation], repeated: Callable[[Sequence[int]], Encoded]
     ) -> list[float]:
-        """The log-probability of each continuation, summed over its tokens.
-
-        Args:
-            encoded: a batch of prompts.
-            rows: continuations.
-            repeated: the tensors of the prompts with these indices.
-        """
+        """The log-probability of each continuation, summed over its tokens."""
         has_images = any(name.startswith("pixel_values") for name in encoded)
         needs_cache = max(len(tokens) for _, tokens in rows) > 1
         shares = self._shares.get(has_images) if needs_cache else True

@@ -20,9 +20,9 @@ from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.evaluation.asking import instructed_replies
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
 from hf_vqa_mc.evaluation.figures import share
-from hf_vqa_mc.evaluation.instructed import instructed_replies
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
 from hf_vqa_mc.evaluation.settings import JudgeSettings

@@ -31,16 +31,7 @@ _JOB = ("row", "input", "rotation")
 
 
 class RunFolder:
-    """The folder of an evaluation, or memory if ``path`` is None.
-
-    Args:
-        path: created if missing; its parent must exist, except for `EVALUATIONS`.
-        settings: all that answers depend on.
-        option: names the folder in messages.
-
-    Raises:
-        InputError: the folder holds something else, or a run with other settings; names the first one that differs.
-    """
+    """The folder of an evaluation, or memory if ``path`` is None; InputError if it has something else."""
 
     def __init__(self, path: Path | None, settings: Mapping[str, Any], option: str = "--output") -> None:
         self.path, self.settings, self.option = path, dict(settings), option
@@ -66,25 +57,17 @@ class RunFolder:
 
     def _read(self, path: Path) -> int:
         """Add the answers of a file; returns the end of its last complete line, after which a process was killed."""
-        end = 0
-        with path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                record = json.loads(line)
-                job = Job(*(record.pop(name) for name in _JOB))
-                lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-                self.replies[job] = Reply(**(record | lists))
-                end += len(line)
-        return end
+        whole, end, _ = path.read_bytes().rpartition(b"\n")
+        for line in whole.splitlines():
+            record = json.loads(line)
+            job = Job(*(record.pop(name) for name in _JOB))
+            lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+            self.replies[job] = Reply(**(record | lists))
+        return len(whole) + len(end)
 
     @contextmanager
     def open(self) -> Iterator["RunFolder"]:
-        """Read the answers, and append new ones; other processes are excluded.
-
-        Raises:
-            InputError: another process writes to the folder.
-        """
+        """Read the answers, and append new ones; other processes are excluded."""
         if self.path is None:
             yield self
             return
@@ -92,25 +75,23 @@ class RunFolder:
         with locked(self.path / ".lock", f"{self.option} {self.path}: another process writes to it; wait for it"):
             self._check()
             write_json(self.path / SETTINGS, self.settings, 1)
-            try:
-                with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
-                    self._file.truncate(self._read(self.path / ANSWERS))
-                    yield self
-            finally:
-                self._file = None
+            with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
+                self._file.truncate(self._read(self.path / ANSWERS))
+                yield self
 
     def check_results(self, jobs: Sequence[Job]) -> None:
         """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
         if self.path is None or not (self.path / RESULTS).is_file():
             return
-        found = read_json(self.path / RESULTS)
-        before = (found["questions"], list(found["inputs"]), found["rotations"])
-        inputs = list(dict.fromkeys(job.input for job in jobs))
-        rotations = max(Counter((job.row, job.input) for job in jobs).values())
-        now = (len({job.row for job in jobs}), inputs, rotations)
-        is_less = (now[0] < before[0], not set(before[1]) <= set(inputs), now[2] < before[2])
-        for name, old, new, less in zip(("questions", "inputs", "rotations"), before, now, is_less, strict=True):
-            if less:
+        before = read_json(self.path / RESULTS)
+        now: dict[str, Any] = {
+            "questions": len({job.row for job in jobs}),
+            "inputs": list(dict.fromkeys(job.input for job in jobs)),
+            "rotations": max(Counter((job.row, job.input) for job in jobs).values()),
+        }
+        for name, new in now.items():
+            old = list(before[name]) if name == "inputs" else before[name]
+            if not set(old) <= set(new) if name == "inputs" else new < old:
                 raise InputError(
                     f"{self.option} {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose "
                     f"another folder, or the same {name} or more to extend it"
@@ -119,10 +100,8 @@ class RunFolder:
     def _check(self) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""
         folder = self.path
-        if folder is None or not folder.is_dir():
-            return
-        names = {one.name for one in folder.iterdir()}
-        if not names - {".lock"}:
+        names = {one.name for one in folder.iterdir()} - {".lock"} if folder is not None and folder.is_dir() else set()
+        if folder is None or not names:
             return
         if SETTINGS not in names:
             raise InputError(f"{self.option} {folder} is a folder that vqa-mc evaluate did not write; choose another")

@@ -54,16 +54,7 @@ class Run:
 
 
 def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None) -> list[Run]:
-    """Read the runs; their names are distinct.
-
-    Args:
-        paths: two or more folders of vqa-mc evaluate, or files of vqa-mc score.
-        input_name: the input to compare; by default full, else the first one of each run.
-        metric: the metric to compare; by default that of vqa-mc evaluate, else the first one of the first file.
-
-    Raises:
-        InputError: a path is no finished run, has no such input or metric, or the runs are of different benchmarks.
-    """
+    """Read the runs; their names are distinct."""
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")

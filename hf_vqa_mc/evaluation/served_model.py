@@ -40,17 +40,6 @@ class ServedModel:
     """A model behind a server with the chat completions API.
 
     The key is read from the environment variable OPENAI_API_KEY only, and never written.
-
-    Args:
-        name: as the server lists it.
-        base_url: such as ``http://localhost:8000/v1``.
-        concurrency: number of simultaneous requests.
-        max_tokens: maximum number of generated tokens.
-
-    Raises:
-        InputError: the server serves other models, or refuses the key.
-        ConnectionError: it cannot be reached.
-        MissingExtra: the package openai is not installed.
     """
 
     sees_images = True
@@ -246,13 +235,6 @@ def media_type(content: bytes) -> str:
 
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:
     """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together.
-
-    Args:
-        tokens: most probable tokens with their log-probabilities.
-        n_choices: number of choices.
-
-    Returns:
-        (choices,): None for letters that are not among the tokens.
 
     >>> letter_scores([("B", -0.5), ("x", -1.0)], 2)
     (None, -0.5)

@@ -35,16 +35,6 @@ class TransformersModel:
 
     Prompts are a user's message in the model's chat template; a text-only model without one gets the plain text.
     Prompts of a batch are padded on the left, continuations on the right, which leaves all probabilities unchanged.
-
-    Args:
-        name: folder or name on the Hub.
-        device: such as ``cuda:1``; ``auto`` distributes the weights over all GPUs; by default the GPU if there is one.
-        batch_size: maximum number of prompts per forward pass.
-        max_tokens: maximum number of generated tokens.
-
-    Raises:
-        InputError: there is no such model, its weights are incomplete, or it has images but no chat template.
-        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
     """
 
     def __init__(

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.questions import presented_questions
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.evaluation.asking import instructed_replies
 from hf_vqa_mc.evaluation.evaluating import open_model
-from hf_vqa_mc.evaluation.instructed import instructed_replies
 from hf_vqa_mc.evaluation.language_model import Reply, name_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
@@ -46,19 +46,7 @@ def write_wrong_answers(
     folder: Path | None,
     progress: Progress,
 ) -> WrongAnswers:
-    """Ask a model for wrong answers to each question of the evaluated split.
-
-    Args:
-        benchmark: with its targets.
-        model: as for `open_model`.
-        base_url: address of its server.
-        folder: stores the replies, which are not asked for again.
-        progress: called with (step, done, total).
-
-    Raises:
-        InputError: the model cannot be used, or the folder has replies about other questions.
-        ConnectionError: the Hub or the server cannot be reached; what is stored is kept.
-    """
+    """Ask a model for wrong answers to each question of the evaluated split."""
     questions = presented_questions(benchmark, None, hide_answers=False)
     run = {
         "version": __version__,

@@ -45,11 +45,7 @@ LEAKED, WRONG, UNREAD, SAMPLED = (
 
 
 def write_evaluation(folder: Path, done: Evaluation, steps: Sequence[Step] = ()) -> list[Path]:
-    """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths.
-
-    Raises:
-        OSError: the disk is full or read-only; existing files are unchanged.
-    """
+    """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths."""
     content = io.BytesIO()
     parquet.write_table(pa.table(done.figures.table()), content)
     files = {

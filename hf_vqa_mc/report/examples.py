@@ -125,16 +125,7 @@ def examples_of(
     notes: Mapping[int, str] | None = None,
     attentions: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> list[Example]:
-    """Rows of a split as examples; unreadable images are marked as such.
-
-    Args:
-        split: of a benchmark; its columns ``choice_origins`` and ``choice_fallback`` are used if present.
-        rows: row indices.
-        picked: row to the index of the choice that a model or a probe picks.
-        bias: row to P(target) by the probes that see no image, in [0, 1].
-        notes: row to the reason why it is shown.
-        attentions: question id to a model's attention to the image, (n, n), x first.
-    """
+    """Rows of a split as examples; picks, bias and notes are by row, attentions (n, n), x first, by question id."""
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")
     return [
@@ -153,15 +144,7 @@ def examples_of(
 
 
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
-    """Row to the index of the choice that a model picks; the target if several choices have the predicted text.
-
-    Args:
-        split: of a benchmark.
-        predictions: file in a format of `vqa-mc score`, with an answer to each question of the split.
-
-    Raises:
-        InputError: it cannot be read, questions are missing, or an answer is not among the choices.
-    """
+    """Row to the index of the choice that a model picks; the target if several choices have the predicted text."""
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
     annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
     matched = match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]])
@@ -173,16 +156,7 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
 
 
 def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, NDArray[np.float64]]:
-    """Question id to a model's attention to the image, (n, n), x first.
-
-    Args:
-        names: ids of questions.
-        location: of the questions, for messages.
-        path: file of ``vqa-mc predict --attentions``, with a map of each of these questions.
-
-    Raises:
-        InputError: it cannot be read, a map is missing, or is not square and finite.
-    """
+    """Question id to a model's attention to the image, (n, n), x first."""
     maps = read_by_id(path, Annotations(MULTIPLE_CHOICE, location, list(names)), "--attentions")
     for name in names:
         if name not in maps:

@@ -34,14 +34,6 @@ def rendered(
 
     Its Content-Security-Policy allows only ``data:`` images, and only the script and the style with the given
     checksums, so that text of a dataset is never executed.
-
-    Args:
-        template: file name in ``templates``.
-        values: of the template.
-        script: file name in ``templates`` of the page's script.
-        data: JSON value for the script.
-        style: file name in ``templates`` of more style rules.
-        source: ``'self'`` if the page is served, and may load images from its server and send answers to it.
     """
     from markupsafe import Markup
 
@@ -126,10 +118,6 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
     """Example questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
 
     A model's pick is marked by a tick if correct, else by a cross; its attention is drawn on the image.
-
-    Args:
-        title: name of the dataset.
-        examples: some dozens, since images are embedded.
     """
     facts = [{"name": "questions", "text": count(len(examples))}]
     picks = [example for example in examples if example.picked is not None]

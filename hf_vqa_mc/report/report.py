@@ -32,12 +32,6 @@ def report_html(
 
     The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
     without figures are omitted. The result is deterministic.
-
-    Args:
-        audit: the output of `vqa-mc audit --json`.
-        examples: example questions with their images; some dozens, since images are embedded.
-        steps: what to do next, shown at the end.
-        changes: lines about what changed since an earlier release.
     """
     values = {**report_values(audit, changes), "has_examples": bool(examples), "steps": steps}
     data = {"examples": list(map(_card, examples)), "kinds": kind_legends()}

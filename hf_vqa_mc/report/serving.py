@@ -24,12 +24,7 @@ CLOSING = 5
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens; raises InputError if the address cannot be used.
-
-    Args:
-        host: name or address; 0.0.0.0 for all networks.
-        port: 0 for any free one.
-    """
+    """A socket that listens; raises InputError if the address cannot be used."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family)
@@ -43,11 +38,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
-    """A server; it logs no requests, since their addresses contain tokens.
-
-    Raises:
-        MissingExtra: the server is not installed.
-    """
+    """A server; it logs no requests, since their addresses contain tokens."""
     try:
         import uvicorn
 

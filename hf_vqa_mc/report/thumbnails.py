@@ -28,12 +28,6 @@ def picture_values(
 ) -> dict[str, Any]:
     """The images of a question as values for templates; deterministic.
 
-    Args:
-        contents: image files, possibly broken.
-        longest: longer side in pixels.
-        absent: the note if there is no image.
-        attention: see `small_image`.
-
     Returns:
         ``pictures``: of each image that can be shown ``image`` (a JPEG as a ``data:`` URL), its ``width`` and
         ``height``; and ``missing``, the reason why one cannot be shown.
@@ -54,11 +48,7 @@ def picture_values(
 def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | None = None) -> "Image | str":
     """An image file as a small upright RGB picture on white; or the reason why it cannot be shown.
 
-    Args:
-        content: image file, possibly broken.
-        longest: longer side in pixels.
-        attention: (n, n), x first, of the image as stored, without its EXIF orientation: drawn over the whole image,
-            the more opaque the higher; its minimum is invisible.
+    ``attention`` (n, n), x first, is of the image as stored, without its EXIF orientation; its minimum is invisible.
     """
     from PIL import ExifTags, Image, ImageOps
 
