@@ -31,12 +31,7 @@ class CheckpointModel:
     max_images = 1
 
     def __init__(
-        self,
-        name: str,
-        *,
-        device: str | None = None,
-        batch_size: int = 64,
-        word_vectors: str | None = None,
+        self, name: str, *, device: str | None = None, batch_size: int = 64, word_vectors: str | None = None
     ) -> None:
         self.name, self.batch_size = name, batch_size
         local = Path(name).expanduser()
@@ -64,21 +59,15 @@ class CheckpointModel:
         """The score of each choice; None for those that are not in the vocabulary of an open-ended model."""
         questions, choices = [prompt.question for prompt in prompts], [prompt.choices for prompt in prompts]
         texts = (questions,) if self._is_open_ended else (questions, choices)
-        tensors = self._processor(*texts, images=self._images(prompts))
+        images = [self._image(prompt.image) for prompt in prompts] if self.sees_images else None
+        tensors = self._processor(*texts, images=images)
         with torch.inference_mode():
             output = self._model(**{name: one.to(self._device) for name, one in tensors.items()})
-        rows = output.logits.float().cpu().tolist()
-        if not self._is_open_ended:
-            return [Reply(scores=tuple(row[: len(of_row)])) for row, of_row in zip(rows, choices, strict=True)]
-        known = [[self._index_of.get(text) for text in of_row] for of_row in choices]
-        return [
-            Reply(scores=tuple(None if index is None else row[index] for index in indices))
-            for row, indices in zip(rows, known, strict=True)
-        ]
+        replies = []
+        for row, texts_of_row in zip(output.logits.float().cpu().tolist(), choices, strict=True):
+            known = map(self._index_of.get, texts_of_row) if self._is_open_ended else range(len(texts_of_row))
+            replies.append(Reply(scores=tuple(None if index is None else row[index] for index in known)))
+        return replies
 
-    def _images(self, prompts: Sequence[Prompt]) -> "list[RawImage] | None":
-        if not self.sees_images:
-            return None
-        return [
-            self._processor.no_image() if prompt.image is None else self._features(prompt.image) for prompt in prompts
-        ]
+    def _image(self, content: bytes | None) -> "RawImage":
+        return self._processor.no_image() if content is None else self._features(content)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
@@ -22,7 +21,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.asking import instructed_replies
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
-from hf_vqa_mc.evaluation.figures import share
+from hf_vqa_mc.evaluation.figures import Ints, share
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
 from hf_vqa_mc.evaluation.settings import JudgeSettings
@@ -49,6 +48,10 @@ MOST_TYPES = 20
 """Maximum number of question types, the most frequent first."""
 RESAMPLES = 2_000
 """Bootstrap samples of images for the interval of F1."""
+
+
+Found = dict[int, frozenset[int] | None]
+"""Row to the indices of the choices that a model finds correct; None for a reply that cannot be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +131,8 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     benchmark = load(settings, progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
     rows = sampled(questions, settings.sample, settings.seed)
-    found: dict[int, frozenset[int] | None] | None = None
-    unparsed: list[str] = []
-    failures: list[str] = []
+    found: Found | None = None
+    unparsed, failures = list[str](), list[str]()
     run: dict[str, Any] = {
         "version": __version__,
         "judge": WORDNET,
@@ -164,12 +166,7 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     return Judgement(*about, decoys, len(rows), unparsed, failures, benchmark.notes)
 
 
-def _decoys(
-    benchmark: Benchmark,
-    questions: Questions,
-    rows: NDArray[np.int64],
-    found: Mapping[int, frozenset[int] | None] | None,
-) -> pd.DataFrame:
+def _decoys(benchmark: Benchmark, questions: Questions, rows: Ints, found: Found | None) -> pd.DataFrame:
     """The decoys of some rows, with what a model has ``found`` by row and what WordNet finds; see `Judgement`."""
     split = benchmark.test
     some = split.rows.take(rows)
@@ -212,13 +209,11 @@ def _labels(people: Sequence[Verdict], decoys: pd.DataFrame, path: Path) -> list
 
 def _groups(decoys: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Flagged decoys and rows with any, of all, by decoy kind and by question type; only those that are judged."""
-    known = decoys[decoys["flag"] != UNKNOWN]
+    known, types = decoys[decoys["flag"] != UNKNOWN], Counter(decoys["question_type"]).most_common(MOST_TYPES)
     groups = [("", "all", known)]
     groups += [("decoys", kind.legend, known[known["kind"] == name]) for name, kind in CHOICE_KINDS.items()]
-    types = Counter(decoys["question_type"])
-    if len(types) > 1:
-        frequent = [name for name, _ in types.most_common(MOST_TYPES)]
-        groups += [("question type", name or "(none)", known[known["question_type"] == name]) for name in frequent]
+    for name, _ in types if len(types) > 1 else ():
+        groups.append(("question type", name or "(none)", known[known["question_type"] == name]))
     for of, name, some in groups:
         if len(some):
             flags = some.assign(flag=some["flag"] == YES, wordnet=some["wordnet"] == YES)

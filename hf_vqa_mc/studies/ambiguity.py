@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, UNSURE, WRONG, Verdict, write_verdicts
-from hf_vqa_mc.studies.forms import BAD, MARK
 from hf_vqa_mc.studies.items import read_choices
-from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.kind import BAD, CHOICES, IMAGE, MARK, QUESTION, Answered, Condition, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import by_item, share, summary, vote_bars
 
 VERDICTS = "verdicts.parquet"
@@ -27,10 +26,8 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     row = summary("full", answered, list(ratings.values()))
     if usable:
         row |= share(usable, lambda one: one.item.known["label"] in one.value["correct"], "label_correct")
-    shares = {
-        name: sum(bool(item[name]) for item in items) / len(items)
-        for name in ("label_rejected", "ambiguous", "bad_question")
-    }
+    names = ("label_rejected", "ambiguous", "bad_question")
+    shares = {name: sum(bool(item[name]) for item in items) / len(items) for name in names}
 
     def write(folder: Path) -> None:
         write_verdicts(folder / VERDICTS, list(chain.from_iterable(map(_exported, answered))))
@@ -40,20 +37,19 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
 
 
 def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
-    unsure = zip(row["choices"], row["unsure_votes"], strict=True)
-    doubts = [
-        *((f"unsure: {text}", votes, False) for text, votes in unsure),
-        ("bad question", row["bad_votes"], False),
-    ]
-    return [*vote_bars({**row, "votes": row["correct_votes"]}), *(bar for bar in doubts if bar[1])]
+    doubts = [(f"unsure: {text}", votes) for text, votes in zip(row["choices"], row["unsure_votes"], strict=True)]
+    doubts.append(("bad question", row["bad_votes"]))
+    certain = vote_bars({**row, "votes": row["correct_votes"]})
+    return [*certain, *((text, votes, False) for text, votes in doubts if votes)]
 
 
 def _verdicts(one: Answered) -> list[str]:
     """The verdict on each choice of a question that is not bad."""
-    correct, unsure = one.value["correct"], one.value["unsure"]
-    return [
-        CORRECT if index in correct else UNSURE if index in unsure else WRONG for index in range(len(one.item.choices))
-    ]
+    verdicts = [WRONG] * len(one.item.choices)
+    for name, verdict in (("correct", CORRECT), ("unsure", UNSURE)):
+        for index in one.value[name]:
+            verdicts[index] = verdict
+    return verdicts
 
 
 def _exported(one: Answered) -> list[Verdict]:
@@ -66,11 +62,8 @@ def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
     item, label = answers[0].item, answers[0].item.known["label"]
     usable = [_verdicts(one) for one in answers if one.value != BAD]
     votes = [Counter(verdicts[index] for verdicts in usable) for index in range(len(item.choices))]
-    also = [
-        text
-        for index, text in enumerate(item.choices)
-        if index != label and votes[index][CORRECT] and votes[index][CORRECT] >= votes[index][WRONG]
-    ]
+    decoys = {index: count for index, count in enumerate(votes) if index != label}
+    also = [item.choices[at] for at, count in decoys.items() if count[CORRECT] >= max(count[WRONG], 1)]
     bad = len(answers) - len(usable)
     return {
         "question_id": item.question_id,
@@ -85,8 +78,7 @@ def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
         "ambiguous": bool(also),
         "label_rejected": votes[label][WRONG] > votes[label][CORRECT],
         "bad_question": 2 * bad >= len(answers),
-        "doubt": max([bad, votes[label][WRONG], *(votes[i][CORRECT] for i in range(len(votes)) if i != label)])
-        / len(answers),
+        "doubt": max(bad, votes[label][WRONG], *(count[CORRECT] for count in decoys.values())) / len(answers),
     }
 
 

@@ -7,20 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from hf_vqa_mc.studies.forms import CHOOSE
+from hf_vqa_mc.studies import measures
 from hf_vqa_mc.studies.items import read_choices, read_questions
-from hf_vqa_mc.studies.kind import CHOICES, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import (
-    by_condition,
-    by_item,
-    most_frequent,
-    share,
-    summary,
-    values,
-    vote_bars,
-    votes,
-    with_predictions,
-)
+from hf_vqa_mc.studies.kind import CHOICES, CHOOSE, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.measures import by_condition, by_item, summary, values, vote_bars, votes
 
 WORKERS = 3
 """Annotators per question (Chao et al. 2018, Sect. 5.2)."""
@@ -36,7 +26,7 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     table, items, predictions = [], list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
-        measured = share(found, lambda one: one.value == one.item.known["label"], "accuracy")
+        measured = measures.share(found, lambda one: one.value == one.item.known["label"], "accuracy")
         measured["chance"] = sum(1 / len(one.item.choices) for one in found) / len(found)
         table.append(summary(condition, found, values(questions), measured))
         for of_question in questions.values():
@@ -46,18 +36,15 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
             items.append(row | {"label": item.choices[label], "votes_for_label": row["votes"][label]})
         predictions[condition] = [_prediction(of_question) for of_question in questions.values()]
     items.sort(key=lambda row: (row["votes_for_label"] / row["answers"], row["condition"], row["question_id"]))
-    return with_predictions(table, items, vote_bars, predictions)
+    return measures.with_predictions(table, items, vote_bars, predictions)
 
 
 def _prediction(answers: Sequence[Answered]) -> dict[str, Any]:
     """The most frequent choice and the votes for each, in the benchmark's order of choices."""
     order: list[int] = answers[0].item.known["order"]
     chosen = [order[one.value] for one in answers]
-    return {
-        "question_id": answers[0].item.question_id,
-        "label": most_frequent(chosen),
-        "scores": [chosen.count(index) for index in range(len(order))],
-    }
+    scores = [chosen.count(index) for index in range(len(order))]
+    return {"question_id": answers[0].item.question_id, "label": measures.most_frequent(chosen), "scores": scores}
 
 
 CONDITIONS = StudyKind(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.serving import HEADERS
-from hf_vqa_mc.studies.forms import CONFIDENCES, LONGEST_TEXT
-from hf_vqa_mc.studies.kind import ANSWER, CAPTION, IMAGE, QUESTION, Item
+from hf_vqa_mc.studies.kind import ANSWER, CAPTION, CONFIDENCES, IMAGE, LONGEST_TEXT, QUESTION, Item
 from hf_vqa_mc.studies.store import Page, Study, Task
 
 if TYPE_CHECKING:
@@ -29,12 +28,7 @@ STEPS = (("Enter", "next question, when this one is answered"), ("← →", "pre
 
 
 class Pages:
-    """The pages of a study.
-
-    Args:
-        study: an open study.
-        joinable: whether whoever has the study's link may join, or only those with personal links.
-    """
+    """The pages of a study."""
 
     def __init__(self, study: Study, joinable: bool = True) -> None:
         self.study, self._joinable = study, joinable
@@ -42,9 +36,8 @@ class Pages:
     def welcome(self, request: "Request") -> "Response":
         """The page of the study's link: what it is about, and a button to start."""
         if not self._is_invited(request):
-            return self._message(
-                "Please use your link", ["This study is by invitation. Open the link that you were sent."], 404
-            )
+            lines = ["This study is by invitation. Open the link that you were sent."]
+            return self._message("Please use your link", lines, 404)
         lines = [
             "Questions are shown one at a time. Answer by mouse, by touch, or with the keyboard alone.",
             f"A page has {self.study.settings.per_page} questions. Every answer is saved at once; stop at any time.",
@@ -71,9 +64,8 @@ class Pages:
             answered = self.study.answered_by(annotator)
             lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
             lines.append("This address is your personal link: keep it to come back later.")
-            return self._message(
-                self.study.kind.title, lines, start=("page", "More questions" if answered else "Start")
-            )
+            start = "page", "More questions" if answered else "Start"
+            return self._message(self.study.kind.title, lines, start=start)
         return self._page(page)
 
     def next_page(self, request: "Request") -> "Response":
@@ -102,8 +94,7 @@ class Pages:
             body += part
             if len(body) > LARGEST_BODY:
                 raise InputError(f"the answer has more than {LARGEST_BODY:,} bytes")
-        stored = await run_in_threadpool(self._save, request, body)
-        if stored:
+        if await run_in_threadpool(self._save, request, body):
             return PlainTextResponse("saved", headers=HEADERS)
         lost = "Not needed any more: the time was up, and others have this question now."
         return PlainTextResponse(lost, 409, headers=HEADERS)
@@ -146,13 +137,8 @@ class Pages:
         self, title: str, lines: list[str], status: int = 200, start: tuple[str, str] | None = None
     ) -> "Response":
         """A page of text, with a button that posts to an address below the page's own."""
-        values = {
-            "page": None,
-            "title": title,
-            "kicker": "vqa-mc study",
-            "lines": lines,
-            "start": start and {"address": start[0], "text": start[1]},
-        }
+        button = start and {"address": start[0], "text": start[1]}
+        values = {"page": None, "title": title, "kicker": "vqa-mc study", "lines": lines, "start": button}
         return _html(values, status)
 
     def _page(self, page: Page) -> "Response":
@@ -206,11 +192,8 @@ def application(study: Study, joinable: bool = True) -> "Starlette":
         return PlainTextResponse(str(error), 400, headers=HEADERS)
 
     def missing(request: Request, error: Exception) -> Response:
-        return (
-            pages.welcome(request)
-            if request.method == "GET"
-            else PlainTextResponse("no such link", 404, headers=HEADERS)
-        )
+        no_link = PlainTextResponse("no such link", 404, headers=HEADERS)
+        return pages.welcome(request) if request.method == "GET" else no_link
 
     def unsaved(request: Request, error: Exception) -> Response:  # such as a full disk
         return PlainTextResponse(f"the study cannot be written ({error})", 507, headers=HEADERS)

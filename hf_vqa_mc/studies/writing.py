@@ -8,9 +8,19 @@ from typing import Any
 
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
-from hf_vqa_mc.studies.forms import CONFIDENCES, WRITE, WRITE_WITH_CONFIDENCE
 from hf_vqa_mc.studies.items import read_questions
-from hf_vqa_mc.studies.kind import CAPTION, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.kind import (
+    CAPTION,
+    CONFIDENCES,
+    IMAGE,
+    QUESTION,
+    WRITE,
+    WRITE_WITH_CONFIDENCE,
+    Answered,
+    Condition,
+    Outcome,
+    StudyKind,
+)
 from hf_vqa_mc.studies.measures import by_condition, by_item, most_frequent, share, summary, with_predictions
 
 CONSENSUS = 3
@@ -32,9 +42,7 @@ def texts_of(answers: Sequence[Answered]) -> list[str]:
 
 
 def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
-    table: list[dict[str, Any]] = []
-    items: list[dict[str, Any]] = []
-    predictions = {}
+    table, items, predictions = list[dict[str, Any]](), list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
         rows = [_question(of_question, condition) for of_question in questions.values()]
@@ -46,9 +54,8 @@ def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
         ratings = list(map(texts_of, questions.values()))
         table.append(summary(condition, found, ratings, measured) | _confidence(found, rows))
         items += rows
-        predictions[condition] = [
-            {"question_id": one.item.question_id, "answer": one.value["text"]} for one in one_each
-        ]
+        pairs = ((one.item.question_id, one.value["text"]) for one in one_each)
+        predictions[condition] = [{"question_id": name, "answer": text} for name, text in pairs]
     items.sort(key=lambda row: (row["same"] / row["answers"], row["condition"], row["question_id"]))
     return with_predictions(table, items, _bars, predictions)
 
