@@ -7,15 +7,7 @@ from typing import Any
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
-from hf_vqa_mc.report.figures import (
-    ambiguous_decoys,
-    chart,
-    histogram,
-    per_type,
-    strongest,
-    tiles,
-    width,
-)
+from hf_vqa_mc.report.figures import ambiguous_decoys, chart, histogram, per_type, strongest, tiles, width
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -23,10 +15,7 @@ from hf_vqa_mc.result import Step
 
 
 def report_html(
-    audit: Mapping[str, Any],
-    examples: Sequence[Example],
-    steps: Sequence[Step] = (),
-    changes: Sequence[str] = (),
+    audit: Mapping[str, Any], examples: Sequence[Example], steps: Sequence[Step] = (), changes: Sequence[str] = ()
 ) -> str:
     """The report of an audit.
 

@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, MissingExtra
 
@@ -45,15 +45,8 @@ def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
         made = application()
     except ImportError as error:
         raise MissingExtra(error.name or "uvicorn", "study") from error
-    config = uvicorn.Config(
-        made,
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=CLOSING,
-    )
-    return uvicorn.Server(config)
+    quiet: dict[str, Any] = {"access_log": False, "log_level": "warning", "server_header": False}
+    return uvicorn.Server(uvicorn.Config(made, lifespan="off", timeout_graceful_shutdown=CLOSING, **quiet))
 
 
 def run(application: "Callable[[], Starlette]", listening: socket.socket, ready: Callable[[], None]) -> None:

@@ -28,9 +28,8 @@ def picture_values(
 ) -> dict[str, Any]:
     """The images of a question as values for templates; deterministic.
 
-    Returns:
-        ``pictures``: of each image that can be shown ``image`` (a JPEG as a ``data:`` URL), its ``width`` and
-        ``height``; and ``missing``, the reason why one cannot be shown.
+    ``pictures``: of each image that can be shown ``image`` (a JPEG as a ``data:`` URL), its ``width`` and ``height``;
+    and ``missing``, the reason why one cannot be shown, or ``absent`` without any.
     """
     missing, pictures = "" if contents else absent, []
     for content in contents:
