@@ -16,12 +16,11 @@ from hf_vqa_mc.data.names import VIDEO, named
 from hf_vqa_mc.data.questions import Questions, letter, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method, Shown
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
-from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
@@ -74,7 +73,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
             raise InputError(f"--method {method.name}: {able}")
         inputs = _inputs(settings.inputs, method, model, split, questions)
         prompts = Prompts(questions, method, settings.seed, settings.instruction)
-        if any(INPUTS[name].image is not Shown.NONE for name in inputs):
+        if any(INPUTS[name].image for name in inputs):
             prompts.check_images(model)
         rows, sizes = sampled(questions, settings.sample, settings.seed), list(map(len, questions.choices))
         rotations = max(sizes, default=0) if settings.rotations == "all" else int(settings.rotations)
@@ -100,7 +99,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
         characters = sum(len(prompts.text(INPUTS[job.input], job.row)) for job in some)
         tokens = f"about {characters / len(some) / CHARACTERS * len(jobs):,.0f} tokens of text to read"
-        images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
+        images = sum(bool(INPUTS[job.input].image) for job in jobs)
         LOG.info("%s prompts, %s, %s with an image", f"{len(jobs):,}", tokens, f"{images:,}")
         with folder.open():
             ask(model, method, prompts, jobs, folder, progress)
@@ -172,7 +171,7 @@ def _inputs(names: Sequence[str], method: Method, model: Any, split: Split, ques
             why = f"--method {method.name} needs the choices; use --method generate"
         elif not given.choices and not method.lists_choices:
             why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
-        elif given.image is Shown.NONE:
+        elif not given.image:
             continue
         elif not getattr(model, "sees_images", True):
             why = f"model {name_of(model)} sees no images; use --inputs no-image,choices-only"
@@ -181,7 +180,7 @@ def _inputs(names: Sequence[str], method: Method, model: Any, split: Split, ques
             reason = split.images_missing or "the benchmark has no images"
             why = f"{videos}, and vqa-mc evaluate shows no video" if _videos(split) else reason
             why += "; or use --inputs no-image,choices-only"
-        elif given.image is Shown.OTHER and len(questions.image_rows) < 2:
+        elif given.image == "other" and len(questions.image_rows) < 2:
             why = "the benchmark has only one image; remove this input"
         if why:
             raise InputError(f"--inputs {name}: {why}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method, Shown
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import percent, points, with_interval
@@ -154,12 +154,9 @@ class Figures:
     def favourite(self, name: str) -> str:
         """A sentence about the letter that is picked far more often than it is correct; "" if there is none."""
         most = max(self.positions(name), key=lambda one: one["picked"] - one["target"])
-        if most["picked"] - most["target"] < FAVOURED:
-            return ""
-        return (
-            f"With {name}, the model picks {most['letter']} in {percent(most['picked'])}% of its answers; it is "
-            f"correct in {percent(most['target'])}%."
-        )
+        often = f"picks {most['letter']} in {percent(most['picked'])}% of its answers"
+        sentence = f"With {name}, the model {often}; it is correct in {percent(most['target'])}%."
+        return sentence if most["picked"] - most["target"] >= FAVOURED else ""
 
     def circular(self, name: str) -> Share:
         """The share of rows that are answered correctly in every rotation."""
@@ -177,10 +174,8 @@ class Figures:
     def by_type(self, name: str) -> dict[str, float] | None:
         """The accuracy by question type; None without types."""
         picks, types = self.of(name), [self.questions.types[row] for row in self.rows]
-        if not any(types):
-            return None
-        kept = picks.evaluated
-        return mean_by(picks.scores[kept], [one for one, keep in zip(types, kept, strict=True) if keep])
+        kept = [one for one, keep in zip(types, picks.evaluated, strict=True) if keep]
+        return mean_by(picks.scores[picks.evaluated], kept) if any(types) else None
 
     def positions(self, name: str) -> list[dict[str, Any]]:
         """How often each position is picked, and how often the target is there."""
@@ -314,7 +309,7 @@ class Figures:
         """Sentences below the table."""
         yield "Percent and 95% intervals, clustered by image."
         without = int((self.questions.images[self.rows] < 0).sum())
-        if without and any(INPUTS[name].image is not Shown.NONE for name in self.picks):
+        if without and any(INPUTS[name].image for name in self.picks):
             yield f"{counted(without, 'question')} without an image, asked without one with all inputs."
         if cut := sum(self.counts(name)["cut_off"] for name in self.picks):
             yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
@@ -360,9 +355,7 @@ def figures_of(
             as_shown[at] = shown
             own[at] = order[shown] if shown >= 0 else shown
     nothing = np.full((len(rows), width), FAILED, np.int64)
-    picks = {
-        name: {rule: Picks(own, shown, labels) for rule, (own, shown) in rules.items()}
-        or {"": Picks(nothing, nothing, labels)}
-        for name, rules in picked.items()
-    }
+    picks = {}
+    for name, rules in picked.items():
+        picks[name] = {rule: Picks(*of, labels) for rule, of in (rules or {"": (nothing, nothing)}).items()}
     return Figures(questions, split, method, rows, picks, failures, replies, jobs)

@@ -19,11 +19,10 @@ from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_verdicts, rejected
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.asking import instructed_replies
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
 from hf_vqa_mc.evaluation.figures import Ints, share
 from hf_vqa_mc.evaluation.language_model import name_of
-from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
+from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder, instructed_replies
 from hf_vqa_mc.evaluation.settings import JudgeSettings
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
@@ -141,10 +140,9 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
         "split": benchmark.test.name,
     }
     if settings.model == WORDNET:
-        with RunFolder(settings.output, run).open():
-            pass  # checks and writes the settings
-        if settings.output is not None:
-            (settings.output / ANSWERS).unlink()  # empty
+        with RunFolder(settings.output, run).open():  # checks and writes the settings
+            if settings.output is not None:
+                (settings.output / ANSWERS).unlink()  # empty
     else:
         found = {}
         run["max_tokens"] = settings.max_tokens

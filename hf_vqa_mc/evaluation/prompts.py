@@ -13,7 +13,7 @@ import numpy as np
 from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method, Shown
+from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
 
 GRAY = (128, 128, 128)
@@ -102,7 +102,7 @@ class Prompts:
         count = self._counts[image] if image >= 0 else 0
         found = [int(number) for text in texts for number in _PLACEHOLDER.findall(text) if number]
         first, before = (0 if 0 in found else 1), max(found, default=0)
-        shape = "[image {}]" if given.image is Shown.NONE else "<image {}>"
+        shape = "[image {}]" if not given.image else "<image {}>"
 
         def named(match: re.Match[str]) -> str:  # without a number: the next image
             nonlocal before
@@ -122,14 +122,14 @@ class Prompts:
     def _images_of(self, given: Input, row: int) -> tuple[bytes, ...]:
         """The image files that an input shows."""
         image = int(self.questions.images[row])
-        if given.image is Shown.NONE or image < 0:
+        if not given.image or image < 0:
             return ()
-        if given.image is Shown.OTHER:
+        if given.image == "other":
             if self._other[image] == image:
                 count = f"{self._counts[image]} images"
                 raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
             image = self._other[image]
-        return self._images(image, given.image is Shown.GRAY)
+        return self._images(image, given.image == "gray")
 
     def check_images(self, model: Any) -> None:  # noqa: ANN401  a LanguageModel
         """Raise InputError if a row has more images than the model takes in a prompt."""

@@ -32,6 +32,8 @@ MOST_SIGNS = 300
 ALTERNATIVES = 20
 """Number of most probable tokens that are requested, the maximum of most servers."""
 _IMAGE_LIMIT = re.compile(r"(?i)at most \d+ image|(only|more than) (one|a single|1) image|multiple images")
+MEDIA_TYPES = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
+"""By the first bytes of a file."""
 REFUSED = (401, 403, 404)
 """Status codes that end a run: no other request can succeed."""
 
@@ -197,26 +199,15 @@ def _usage(answer: Any) -> tuple[int, int] | None:  # noqa: ANN401  a ChatComple
 
 def messages(prompt: Prompt) -> list[dict[str, Any]]:
     """The user's message, with the images as data addresses."""
-    if not prompt.images:
-        return [{"role": "user", "content": prompt.text}]
     parts: list[dict[str, Any]] = []
     for part in prompt.parts:
         if isinstance(part, str):
             parts.append({"type": "text", "text": part})
         else:
-            address = f"data:image/{media_type(part)};base64,{base64.b64encode(part).decode()}"
+            media_type = next((name for start, name in MEDIA_TYPES.items() if part.startswith(start)), "png")
+            address = f"data:image/{media_type};base64,{base64.b64encode(part).decode()}"
             parts.append({"type": "image_url", "image_url": {"url": address}})
-    return [{"role": "user", "content": parts}]
-
-
-def media_type(content: bytes) -> str:
-    """The media type of a JPEG, PNG, GIF or WEBP file, from its first bytes.
-
-    >>> media_type(b"GIF89a")
-    'gif'
-    """
-    starts = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
-    return next((name for start, name in starts.items() if content.startswith(start)), "png")
+    return [{"role": "user", "content": parts if prompt.images else prompt.text}]
 
 
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:
@@ -225,11 +216,6 @@ def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[
     >>> letter_scores([("B", -0.5), ("x", -1.0)], 2)
     (None, -0.5)
     """
-    scores: list[float | None] = [None] * n_choices
-    for token, score in tokens:
-        sign = token.strip()
-        index = LETTERS.find(sign) if len(sign) == 1 else -1
-        if 0 <= index < n_choices and math.isfinite(score):
-            before = scores[index]
-            scores[index] = float(np.logaddexp(-np.inf if before is None else before, score))
-    return tuple(scores)
+    pairs = [(token.strip(), score) for token, score in tokens if math.isfinite(score)]
+    of_each = ([score for sign, score in pairs if sign == letter] for letter in LETTERS[:n_choices])
+    return tuple(float(np.logaddexp.reduce(scores)) if scores else None for scores in of_each)

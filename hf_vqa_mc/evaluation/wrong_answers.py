@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.questions import presented_questions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.asking import instructed_replies
 from hf_vqa_mc.evaluation.evaluating import open_model
 from hf_vqa_mc.evaluation.language_model import Reply, name_of
+from hf_vqa_mc.evaluation.run_folder import instructed_replies
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__

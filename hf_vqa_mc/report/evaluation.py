@@ -14,7 +14,7 @@ from pyarrow import parquet
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.evaluation.evaluating import Evaluation
 from hf_vqa_mc.evaluation.figures import COUNTED, Figures
-from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED, Shown
+from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
@@ -107,7 +107,7 @@ def evaluation_html(done: Evaluation, steps: Sequence[Step] = ()) -> str:
 def _headline(figures: Figures) -> dict[str, Any] | None:
     """The accuracy with all inputs, and with the first one without the image, else without the question."""
     blind = [name for name in INPUTS if name in figures.picks and INPUTS[name].is_blind]
-    blind.sort(key=lambda name: INPUTS[name].image is Shown.OWN)
+    blind.sort(key=lambda name: INPUTS[name].image == "own")
     if FULL.name not in figures.picks and not blind:
         return None
     found: dict[str, Any] = {"full": None, "blind": None, "gain": None}
