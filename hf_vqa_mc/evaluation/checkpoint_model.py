@@ -15,7 +15,7 @@ from hf_vqa_mc.training.evaluation import check_use
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.extraction.pictures import RawImage
+    pass
 
 FILES = ("*.json", "*.safetensors")
 KEPT = 500
@@ -59,7 +59,8 @@ class CheckpointModel:
         """The score of each choice; None for those that are not in the vocabulary of an open-ended model."""
         questions, choices = [prompt.question for prompt in prompts], [prompt.choices for prompt in prompts]
         texts = (questions,) if self._is_open_ended else (questions, choices)
-        images = [self._image(prompt.image) for prompt in prompts] if self.sees_images else None
+        contents = [prompt.image for prompt in prompts] if self.sees_images else []
+        images = [self._processor.no_image() if one is None else self._features(one) for one in contents] or None
         tensors = self._processor(*texts, images=images)
         with torch.inference_mode():
             output = self._model(**{name: one.to(self._device) for name, one in tensors.items()})
@@ -68,6 +69,3 @@ class CheckpointModel:
             known = map(self._index_of.get, texts_of_row) if self._is_open_ended else range(len(texts_of_row))
             replies.append(Reply(scores=tuple(None if index is None else row[index] for index in known)))
         return replies
-
-    def _image(self, content: bytes | None) -> "RawImage":
-        return self._processor.no_image() if content is None else self._features(content)

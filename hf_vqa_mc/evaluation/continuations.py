@@ -52,7 +52,10 @@ class Continuations:
             for score in self._in_full(repeated([index for index, _ in some]), [tokens for _, tokens in some])
         ]
         if shares is None:
-            self._shares[has_images] = found is not None and self._are_equal(found, plain)
+            step = ROUNDING * torch.finfo(self._model.dtype).eps
+            pairs = zip(found or plain, plain, strict=True)
+            is_equal = all(abs(one - other) <= max(SMALLEST, step * (1 + abs(other))) for one, other in pairs)
+            self._shares[has_images] = found is not None and is_equal
             if not self._shares[has_images]:
                 LOG.info("the model cannot share prompts among their choices: each is read once per choice")
         return plain
@@ -64,12 +67,6 @@ class Continuations:
 
     def _batches(self, rows: Sequence[Continuation]) -> list[Sequence[Continuation]]:
         return [rows[first : first + self._batch_size] for first in range(0, len(rows), self._batch_size)]
-
-    def _are_equal(self, ones: Sequence[float], others: Sequence[float]) -> bool:
-        step = ROUNDING * torch.finfo(self._model.dtype).eps
-        return all(
-            abs(one - other) <= max(SMALLEST, step * (1 + abs(other))) for one, other in zip(ones, others, strict=True)
-        )
 
     def _run(self, encoded: Encoded, last: int, use_cache: bool) -> Any:  # noqa: ANN401  a ModelOutput
         options: dict[str, Any] = {"use_cache": use_cache} if "use_cache" in self._parameters else {}

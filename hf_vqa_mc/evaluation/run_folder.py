@@ -68,16 +68,6 @@ class RunFolder:
                 self._file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
             self._file.flush()
 
-    def _read(self, path: Path) -> int:
-        """Add the answers of a file; returns the end of its last complete line, after which a process was killed."""
-        whole, end, _ = path.read_bytes().rpartition(b"\n")
-        for line in whole.splitlines():
-            record = json.loads(line)
-            job = Job(*(record.pop(name) for name in _JOB))
-            lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-            self.replies[job] = Reply(**(record | lists))
-        return len(whole) + len(end)
-
     @contextmanager
     def open(self) -> Iterator["RunFolder"]:
         """Read the answers, and append new ones; other processes are excluded."""
@@ -89,7 +79,13 @@ class RunFolder:
             self._check()
             write_json(self.path / SETTINGS, self.settings, 1)
             with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
-                self._file.truncate(self._read(self.path / ANSWERS))
+                whole, end, _ = (self.path / ANSWERS).read_bytes().rpartition(b"\n")
+                for line in whole.splitlines():
+                    record = json.loads(line)
+                    job = Job(*(record.pop(name) for name in _JOB))
+                    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+                    self.replies[job] = Reply(**(record | lists))
+                self._file.truncate(len(whole) + len(end))  # an incomplete line: a process was killed
                 yield self
 
     def check_results(self, jobs: Sequence[Job]) -> None:

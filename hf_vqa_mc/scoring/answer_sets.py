@@ -149,11 +149,16 @@ def set_accuracy(
     units = {one.name: _units(one, sets, assigned if one.assigned else right) for one in MEASURES}
     of_kind = [f"{kind}, k = {k}".lstrip(", ") for kind, k in zip(sets.kinds, sets.sizes.tolist(), strict=True)]
     order = sorted(set(zip(sets.kinds, sets.sizes.tolist(), of_kind, strict=True)))
+    by_question: dict[str, list[float | None]] = {}  # of each row's unit
+    for name, of_measure in units.items():
+        for row, unit in zip(sets.rows.tolist(), of_measure.of_row.tolist(), strict=True):
+            if unit >= 0:
+                by_question.setdefault(name, [None] * columns.count)[row] = float(of_measure.scores[unit])
     result = {
         **_figures(units, np.ones(len(sets.kinds), bool)),
         "rows_without_set": columns.count - len(sets.rows),
         "per_kind": {name: _figures(units, np.array([one == name for one in of_kind])) for *_, name in order},
-        "per_question": _per_question(units, sets, columns.count) if per_question else None,
+        "per_question": by_question if per_question else None,
     }
     return cast("SetAccuracy", result)
 
@@ -199,16 +204,6 @@ def _figures(units: Mapping[str, _Units], chosen: NDArray[np.bool_]) -> dict[str
     rows = int(chosen[units["row_accuracy"].sets].sum())
     about = zip(("chance", "stderr", "interval"), others, strict=True)
     return {**accuracies, **dict(about), "rows": rows, "sets": int(chosen.sum())}
-
-
-def _per_question(units: Mapping[str, _Units], sets: ClosedSets, count: int) -> dict[str, list[float | None]]:
-    """The score of each row's unit by measure; None for rows without one, no list where no row has one."""
-    columns: dict[str, list[float | None]] = {}
-    for name, of_measure in units.items():
-        for row, unit in zip(sets.rows.tolist(), of_measure.of_row.tolist(), strict=True):
-            if unit >= 0:
-                columns.setdefault(name, [None] * count)[row] = float(of_measure.scores[unit])
-    return columns
 
 
 def _closed_sets(columns: Questions, targets: Ints) -> ClosedSets:

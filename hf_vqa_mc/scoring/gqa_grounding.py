@@ -1,8 +1,6 @@
 """GQA's grounding score: the share of attention on the objects of question and answer."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,39 +37,22 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
     """
     maps = by_question_id("attentions", attentions, "attention")
     regions = _regions(columns, scene_graphs)
+    for row in (row for row, name in enumerate(columns["question_ids"]) if name not in maps):
+        raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
+    squares = [square_map(maps[name], columns.where(row)) for row, name in enumerate(columns["question_ids"])]
     scores = np.zeros(columns.count)
-    waiting: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
-    held: Counter[int] = Counter()
-
-    def score(size: int) -> None:
-        rows = [row for row, _ in waiting[size]]
-        maps_of_rows = np.stack([attention for _, attention in waiting.pop(size)])
-        scores[rows] = _attended(maps_of_rows, [regions[row] for row in rows])
-        held[size] = 0
-
-    for row in range(columns.count):
-        question_id = columns["question_ids"][row]
-        if question_id not in maps:
-            raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
-        attention = square_map(maps[question_id], columns.where(row))
-        size = len(attention)
-        waiting[size].append((row, attention))
-        held[size] += attention.size * max(len(regions[row]), 1)  # one copy of the map per region
-        if held[size] >= CELLS:
-            score(size)
-    for size in list(waiting):
-        score(size)
+    for size in {len(one) for one in squares}:
+        rows = [row for row, one in enumerate(squares) if len(one) == size]
+        at_once = max(CELLS // (size**2 * max(len(regions[row]) + 1 for row in rows)), 1)  # a copy per region
+        for start in range(0, len(rows), at_once):
+            some = np.array(rows[start : start + at_once])
+            question = np.repeat(np.arange(len(some)), [len(regions[row]) for row in some])
+            edges = np.array([edges for row in some for edges in regions[row]], np.float64).reshape(-1, 4)
+            across, down = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
+            of_regions = np.stack([squares[row] for row in some])[question]
+            on_region = np.einsum("ri,rij,rj->r", across, of_regions, down)
+            scores[some] = np.bincount(question, on_region, minlength=len(some))
     return scores
-
-
-def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) -> NDArray[np.float64]:
-    """Each map's attention on its regions: maps (questions, n, n), result (questions,)."""
-    size = maps.shape[1]
-    question = np.repeat(np.arange(len(maps)), [len(of_one) for of_one in regions])
-    edges = np.array([*chain.from_iterable(regions)], np.float64).reshape(-1, 4)  # (regions, 4)
-    columns, lines = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
-    on_region = np.einsum("ri,rij,rj->r", columns, maps[question], lines)
-    return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
 
 
 def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give

@@ -1,7 +1,7 @@
 """Input files of schemes other than predictions and annotations."""
 
 import csv
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.packed import opened, text_lines
-from hf_vqa_mc.io.records import check_texts, read_records
+from hf_vqa_mc.io.records import Records, check_texts, read_records
 
 if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations
@@ -105,9 +105,10 @@ def read_by_id(
     expected = f"each {what}'s {'record with ' + ' and '.join(fields) if fields else 'map'}"
     images = annotations.column("image_ids") or [] if what == "image" else annotations.scored
     found, name, kept = {}, None, set(map(str, images))
-    is_list = not fields and first_character(path) == "["
     try:
-        for name, value in _listed(path) if is_list else chain.from_iterable(object_items(path)):
+        is_list = not fields and first_character(path) == "["
+        lists = (_pairs(records) for records in read_records(path)) if is_list else object_items(path)
+        for name, value in chain.from_iterable(lists):
             if not (isinstance(value, dict) and value.keys() >= {*fields} if fields else isinstance(value, list)):
                 raise InputError(f"{path}, {name!r}: expected {expected}, found {shown(value)}")
             if name in kept:
@@ -120,11 +121,10 @@ def read_by_id(
     return found
 
 
-def _listed(path: Path) -> Iterator[tuple[str, Any]]:
-    for records in read_records(path):
-        first = records.rows[0]
-        name = "question_id" if isinstance(first, dict) and "question_id" in first else "questionId"
-        yield from zip(records.ids(name), records.column("attention"), strict=True)
+def _pairs(records: Records) -> Iterable[tuple[str, Any]]:
+    first = records.rows[0]
+    name = "question_id" if isinstance(first, dict) and "question_id" in first else "questionId"
+    return zip(records.ids(name), records.column("attention"), strict=True)
 
 
 QUESTIONS = Input("questions", read_questions, kinds=("vqa", "tdiuc"))

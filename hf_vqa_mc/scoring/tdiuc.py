@@ -93,7 +93,12 @@ def tdiuc_mpt(
     names, types = numbered(columns.groups("question_types") or [])
     counts = np.bincount(types)
     per_type = np.bincount(types, scores) / counts
-    normalized = _normalized(scores, types, golds)
+    indices: dict[Gold, int] = {}
+    correct_of = np.array([indices.setdefault(gold, len(indices)) for gold in golds], np.int64)
+    pairs, pair_of_question = np.unique(types * len(indices) + correct_of, return_inverse=True)
+    per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
+    type_of_pair = pairs // len(indices)
+    normalized = np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair)
     means: dict[str, float] = {}
     for name, of_types in (("mpt", 100 * per_type + EPSILON), ("nmpt", 100 * normalized + EPSILON)):
         means[f"arithmetic_{name}"] = float(of_types.mean()) / 100
@@ -160,16 +165,6 @@ def _known_golds(
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
     return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in golds]
-
-
-def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
-    """For each type the mean, over its distinct right answers, of the answer's accuracy: float64 (types,)."""
-    indices: dict[Gold, int] = {}
-    answers = np.array([indices.setdefault(gold, len(indices)) for gold in golds], np.int64)
-    pairs, pair_of_question = np.unique(types * len(indices) + answers, return_inverse=True)
-    per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
-    type_of_pair = pairs // len(indices)
-    return np.asarray(np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair))
 
 
 def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> float | None:
