@@ -31,7 +31,10 @@ def text_tables(done: Comparison) -> dict[str, TextTable]:
 
 def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextTable:
     """A row per line, without columns that are empty."""
-    groups = {name: [_value_text(name, line.group[at]) for line in lines] for at, name in enumerate(by)}
+    groups = {name: [line.group[at] or "(none)" for line in lines] for at, name in enumerate(by)}
+    if "label" in groups:  # with the letter of the choice
+        named = ((one, one.isdecimal() and len(one) < 4) for one in groups["label"])
+        groups["label"] = [f"{one} ({letter(int(one))})" if is_label else one for one, is_label in named]
     columns: dict[str, list[str]] = {**groups, RUN: [line.run for line in lines]}
     if len({run.compared for run in done.runs}) > 1:
         columns[INPUT] = [line.input or "" for line in lines]
@@ -49,12 +52,6 @@ def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextT
     columns |= {name: [text(one) if one else "" for one in against] for name, text in texts.items()}
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     return TextTable(kept, (RUN, INPUT, *groups), (*groups, RUN))
-
-
-def _value_text(column: str, value: str) -> str:
-    """A value of the breakdown; of labels with the letter of the choice."""
-    is_label = column == "label" and len(value) < 4 and value.isdecimal()
-    return f"{value} ({letter(int(value))})" if is_label else value or "(none)"
 
 
 def explanations(done: Comparison) -> list[str]:

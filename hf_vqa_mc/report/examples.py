@@ -209,7 +209,12 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
     drawn = drawn_rows(len(questions.question_ids), shown.rows, shown.seed)
     names = [questions.question_ids[row] for row in drawn]
     maps = attentions_of(names, f"{location}, {name}", shown.attentions) if shown.attentions is not None else {}
-    notes = _notes(names, f"{location}, {name}", shown.predictions) if shown.predictions is not None else {}
+    notes, answers = dict[str, str](), read_predictions(shown.predictions).answers if shown.predictions else {}
+    for one in names if shown.predictions else ():
+        if not isinstance(answers.get(one), str):
+            what = f"no answer text for question {one!r} of {location}, {name}"
+            raise InputError(f"--predictions {shown.predictions}: {what}; expected all shown")
+        notes[one] = f"model’s answer: {answers[one]}"
     image = _open_ended_images(dataset, config, shown)
     nothing: dict[str, Any] = {"kinds": [], "origins": [], "picked": None, "bias": None}
     return name, [
@@ -226,16 +231,6 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
         )
         for row, question_id in zip(drawn, names, strict=True)
     ]
-
-
-def _notes(names: list[str], location: str, path: Path) -> dict[str, str]:
-    """The model's answers by question id."""
-    answers = read_predictions(path).answers
-    for name in names:
-        if not isinstance(answers.get(name), str):
-            what = f"no answer text for question {name!r} of {location}"
-            raise InputError(f"--predictions {path}: {what}; expected all shown")
-    return {name: f"model’s answer: {answers[name]}" for name in names}
 
 
 def _open_ended_images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, Any]]:  # noqa: ANN401

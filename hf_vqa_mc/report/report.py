@@ -30,6 +30,8 @@ def report_html(
 def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict[str, Any]:
     """The values of the report's template; ``changes`` as in `report_html`."""
     shortcuts = audit.get("shortcuts") or ()
+    probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
+    splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
     return {
         "title": plain(public_name(audit.get("dataset") or ""), 120) or "benchmark",
         "config": audit.get("config"),
@@ -47,7 +49,7 @@ def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict
         "ambiguous": ambiguous_decoys(audit),
         "predictive_texts": _predictive_texts(audit),
         "histogram": histogram(audit),
-        "not_run": _not_run(audit),
+        "not_run": [(plain(name, 120), plain(reason, 400)) for name, reason in probes + splits],
         "changes": changes,
     }
 
@@ -97,13 +99,6 @@ def _predictive_texts(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
         for predicts, sign in (("target", 1), ("decoy", -1))
         if (rows := sorted((row for row in given[what] if sign * row["z"] > 0), key=lambda row: -abs(row["z"])))
     ]
-
-
-def _not_run(audit: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Probes that were not run and splits that were skipped, with the reasons."""
-    probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
-    splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
-    return [(plain(name, 120), plain(reason, 400)) for name, reason in probes + splits]
 
 
 def _card(example: Example) -> dict[str, Any]:

@@ -65,14 +65,9 @@ def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | N
     small = Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata
     if attention is None:
         return small
-    cells = Image.fromarray(_opacity(attention))
+    above = attention / max(np.abs(attention).max(), np.finfo(np.float64).tiny)  # the range may exceed float64
+    above = above - above.min()
+    cells = Image.fromarray(np.asarray((255 * OPACITY * above / (above.max() or 1.0)).round().T, np.uint8))
     cells.getexif()[ExifTags.Base.Orientation] = orientation
     opacity = ImageOps.exif_transpose(cells).resize(small.size, Image.Resampling.BILINEAR)
     return Image.composite(Image.new("RGB", small.size, ATTENDED), small, opacity)
-
-
-def _opacity(attention: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The opacity of each cell, uint8 (rows, columns); 0 if all values are the same."""
-    above = attention / max(np.abs(attention).max(), np.finfo(np.float64).tiny)  # the range may exceed float64
-    above = above - above.min()
-    return np.asarray((255 * OPACITY * above / (above.max() or 1.0)).round().T, np.uint8)

@@ -134,7 +134,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     return Table([one for one in lines if one.score], missing=missing)
 
 
-SCHEME = Scheme(
+SCHEME: Scheme = Scheme(
     "vqa_pair_accuracy",
     vqa_pair_accuracy,
     "{pairs:,} balanced pairs",

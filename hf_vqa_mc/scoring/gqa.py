@@ -108,7 +108,7 @@ def gqa_score(
     consistent, missing = None, 0
     if consistency is not False:
         consistent, missing = _consistency(columns, scores.tolist(), records, answers, bool(consistency))
-    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, ignore_case)
+    validity, plausibility = _plausible(columns, types["detailed"], choices, ignore_case)
     grounding = None
     if attentions is not None and scene_graphs is not None:
         grounding = float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
@@ -126,7 +126,7 @@ def gqa_score(
         "entailed_missing": missing,
         "validity": validity,
         "plausibility": plausibility,
-        "distribution": _chi_square(columns, golds, predicted) / 100,
+        "distribution": _chi_square(columns) / 100,
         "grounding": grounding,
         "per_question": dict(zip(columns["question_ids"], scores.tolist(), strict=True)) if per_question else None,
     }
@@ -148,9 +148,8 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
     if records and not ids:
         raise InputError(f"none of the {len(records):,} references is balanced: nothing to score")
     if lacking := [question_id for question_id in ids if question_id not in answers]:
-        raise InputError(
-            f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions have none"
-        )
+        count = f"{len(lacking):,} of {len(ids):,} balanced questions have none"
+        raise InputError(f"question {lacking[0]!r} has no prediction; {count}")
     fields = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in fields["imageId"]):
         del fields["imageId"]
@@ -161,19 +160,11 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
 
 
 def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
-    """One field of the records of a column; types are checked at once, rows only on an error."""
-    try:
-        found = [record[name] for record in columns[field]]
-        if set(map(type, found)) <= set(kinds):
-            return found
-    except (KeyError, TypeError, IndexError):
-        pass
-    columns.check(
-        field,
-        lambda record: isinstance(record, RECORD) and isinstance(record.get(name, ...), kinds),
-        f"a record whose {name} is {expected}",
-    )
-    return [record[name] for record in columns[field]]
+    """One field of the records of a column; raises InputError unless it is of these types."""
+    found = [record.get(name, ...) if isinstance(record, RECORD) else ... for record in columns[field]]
+    for row in (row for row, value in enumerate(found) if not isinstance(value, kinds)):
+        raise columns.wrong(row, field, f"a record whose {name} is {expected}")
+    return found
 
 
 def _steps(columns: Questions) -> list[int]:
@@ -190,48 +181,37 @@ def _steps(columns: Questions) -> list[int]:
     return counts
 
 
-def _plausible(
-    predicted: Sequence[str],
-    columns: Questions,
-    detailed: Sequence[str],
-    choices: Mapping[Any, Any] | None,
-    ignore_case: bool,
-) -> tuple[float, float]:
+def _plausible(columns: Questions, detailed: list[str], choices: ById | None, fold: bool) -> tuple[float, ...]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
         return 0.0, 0.0
     known, ids = by_question_id("choices", choices), columns["question_ids"]
-    for question_id in (one for one in ids if one not in known):
-        raise InputError(
-            f"question {question_id!r} is not in choices; expected valid and plausible answers for every question"
-        )
+    for name in (one for one in ids if one not in known):
+        expected = "valid and plausible answers for every question"
+        raise InputError(f"question {name!r} is not in choices; expected {expected}")
     shares = []
     for name in ("valid", "plausible"):
         found = [record.get(name) if isinstance(record, RECORD) else None for record in map(known.get, ids)]
-        lists = Questions({f"{name} in choices": found}, ids)
-        lists.check(
-            f"{name} in choices",
-            lambda listed: isinstance(listed, list | tuple) and set(map(type, listed)) <= {str},
-            "a list of text",
-        )
-        accepted: list[Any] = [
-            COMMON_ANSWERS if "Common" in kind else listed for kind, listed in zip(detailed, found, strict=True)
-        ]
-        if ignore_case:
+        column = f"{name} in choices"
+        lists = Questions({column: found}, ids)
+        lists.check(column, lambda of: isinstance(of, list | tuple) and {*map(type, of)} <= {str}, "a list of text")
+        pairs = zip(detailed, lists[column], strict=True)
+        accepted = [COMMON_ANSWERS if "Common" in kind else listed for kind, listed in pairs]
+        if fold:
             accepted = [list(map(str.lower, listed)) for listed in accepted]
-        shares.append(sum(map(contains, accepted, predicted)) / columns.count)
-    return shares[0], shares[1]
+        shares.append(sum(map(contains, accepted, columns["predictions"])) / columns.count)
+    return tuple(shares)
 
 
-def _chi_square(columns: Questions, golds: Sequence[str], predicted: Sequence[str]) -> float:
+def _chi_square(columns: Questions) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
     groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
     sizes = Counter(group for group in groups if group is not None)
     if not sizes:
         raise InputError("no balanced question has a global group: there are no distributions of answers to compare")
-    observed = Counter(zip(groups, predicted, strict=True))
+    observed = Counter(zip(groups, columns["predictions"], strict=True))
     distances: dict[str, float] = defaultdict(float)
-    for (group, gold), count in Counter(zip(groups, golds, strict=True)).items():
+    for (group, gold), count in Counter(zip(groups, columns["answer"], strict=True)).items():
         distances[group] += (observed[group, gold] - count) ** 2 / count
     return sum(distances[group] * size for group, size in sizes.items()) / sizes.total()
 

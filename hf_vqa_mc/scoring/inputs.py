@@ -46,11 +46,11 @@ def read_questions(path: Path, annotations: "Annotations") -> tuple[list[str], l
     texts: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
     for records in read_records(path, None if first_character(path) == "[" else "questions"):
-        found: list[tuple[dict[str, Any], list[Any]]] = [(texts, records.texts("question"))]
+        columns: list[tuple[dict[str, Any], list[Any]]] = [(texts, records.texts("question"))]
         if "multiple_choices" in records.rows[0]:
-            found.append((choices, records.text_lists("multiple_choices")))
+            columns.append((choices, records.text_lists("multiple_choices")))
             records.checked("multiple_choices", bool, "a list of text")
-        for column, values in found:
+        for column, values in columns:
             pairs = zip(records.ids("question_id"), values, strict=True)
             column |= {name: value for name, value in pairs if name in wanted}
     for found, what in ((texts, "question"), (choices or texts, "multiple_choices of question")):
@@ -133,10 +133,12 @@ PAIRS = Input("pairs", read_pairs, "the list of balanced pairs", required=True)
 """VQA2; not needed with the rows of vqa2_pairs, which hold them."""
 ANSWER_VOCABULARY = Input("answer_vocabulary", read_vocabulary)
 """TDIUC: answers that the model can give."""
-CHOICES = Input("choices", lambda path, found: read_by_id(path, found, CHOICES.flag, fields=("plausible", "valid")))
+CHOICES: Input = Input(
+    "choices", lambda path, found: read_by_id(path, found, CHOICES.flag, fields=("plausible", "valid"))
+)
 """GQA, for validity and plausibility."""
 ATTENTIONS = Input("attentions", read_by_id, "grounding", complement="scene_graphs")
-SCENE_GRAPHS = Input(
+SCENE_GRAPHS: Input = Input(
     "scene_graphs",
     lambda path, found: read_by_id(path, found, SCENE_GRAPHS.flag, "image", ("objects",)),
     "grounding",

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,8 +124,7 @@ def _kinds(columns: Questions, picked: NDArray[np.int64]) -> tuple[dict[str, flo
     if "choice_kinds" not in columns:
         return None, None
     known = list(CHOICE_KINDS)
-    chosen: Counter[str] = Counter()
-    offered: dict[str, list[float]] = {}
+    chosen, offered = Counter[str](), dict[str, list[float]]()
     for row, kinds in enumerate(columns["choice_kinds"]):
         names = [known[kind] if type(kind) is int and 0 <= kind < len(known) else kind for kind in kinds]
         if not all(isinstance(name, str) for name in names):
@@ -135,10 +134,8 @@ def _kinds(columns: Questions, picked: NDArray[np.int64]) -> tuple[dict[str, flo
         if picked[row] >= 0:
             chosen[names[picked[row]]] += 1
     order = sorted(offered, key=lambda name: (known.index(name) if name in known else len(known), name))
-    return (
-        {name: chosen[name] / columns.count for name in order},
-        {name: math.fsum(offered[name]) / columns.count for name in order},
-    )
+    shares = {name: math.fsum(offered[name]) / columns.count for name in order}
+    return {name: chosen[name] / columns.count for name in order}, shares
 
 
 def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None:
@@ -150,7 +147,7 @@ def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None
     found = matched.annotations
     questions, choices, gold = found.questions or [], found.choices or [], found.gold or []
     images = found.image_ids or [""] * len(questions)
-    if not choices or 4 * len(set(zip(images, questions, gold, strict=False))) > 3 * len(questions):
+    if not (questions and choices and gold) or 4 * len(set(zip(images, questions, gold, strict=True))) > 3 * len(gold):
         return None  # too few rows have the same question
     groups: dict[tuple[Any, ...], list[float]] = {}
     seen: set[tuple[Any, ...]] = set()
@@ -172,8 +169,8 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     return result if circular is None else {**result, "circular_accuracy": circular}
 
 
-def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
-    """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
+def mc_accuracy_table(result: Mapping[str, Any], questions: int, matched: Matched | None = None) -> Table:
+    """The result of `mc_accuracy`, or of training.json, as a table."""
     interval, target = result.get("interval"), result.get("target_accuracy")
     name, offered = result.get("metric", "accuracy"), result["offered_kinds"] or {}
     lines = [line(name, result["accuracy"], interval, other=result["chance"], questions=questions)]
@@ -184,7 +181,7 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable
     lines += by_type("by answer type", result.get("per_answer_type"), None)
     for kind, share in (result["chosen_kinds"] or {}).items():
         lines.append(line(kind, share, other=offered[kind], group="chosen, by kind of choice"))
-    lines += by_type("by question type", result["per_question_type"], types)
+    lines += by_type("by question type", result["per_question_type"], matched and matched.annotations.question_types)
     return Table(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
 
@@ -200,7 +197,5 @@ SCHEME = Scheme(
     takes_indices=True,
     one_prediction=True,
     run=_run,
-    show=lambda result, matched: mc_accuracy_table(
-        result, len(matched.annotations), matched.annotations.question_types
-    ),
+    show=lambda result, matched: mc_accuracy_table(result, len(matched.annotations), matched),
 )

@@ -88,18 +88,20 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     file, plain, .gz, .xz or .zip, also as harnesses write them; or a mapping id -> answer, a list of records, a data
     frame, a ``Dataset``. Columns are by default one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
     """
-    path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
-    answers: dict[str, Answer] = {}
-    scores: dict[str, Any] = {}
-    repeated: dict[str, None] = {}
+    is_file = isinstance(source, str | Path)
+    form, batches = _rows_of_file(Path(source).expanduser()) if is_file else _rows_of_objects(source)
+    answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
     layout, from_csv = None, False
     for batch in batches:
         if layout is None:
             layout = _layout(form, batch, id_column, answer_column)
             from_csv = form in ("csv", "tsv", "xlsx") and not layout[-1]
         convert, id_name, answer_name, types, _ = layout
-        records = _with_whole_ids(convert(batch), id_name)
+        rows = convert(batch).rows
+        names = [row.get(id_name) if isinstance(row, dict) else None for row in rows]
+        pairs = zip(rows, names, strict=True)  # ids of data frames may be floating point
+        rows = [{**row, id_name: _whole(name)} if type(name) is float else row for row, name in pairs]
+        records = Records(rows, batch.location)
         found = _answers(records, answer_name, types, from_csv)
         for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
             if name in answers:
@@ -107,7 +109,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             answers[name] = answer
             if SCORES_COLUMN in record:
                 scores[name] = record[SCORES_COLUMN]
-    location = "predictions" if path is None else str(path)
+    location = str(Path(source).expanduser()) if is_file else "predictions"
     if not answers:
         raise InputError(f"{location}: found no predictions")
     return Predictions(location, answers, tuple(repeated), from_csv, scores)
@@ -166,14 +168,6 @@ def _answers(records: Records, column: str, types: frozenset[type], from_csv: bo
     return values
 
 
-def _with_whole_ids(records: Records, column: str) -> Records:
-    """The records, with ids that are whole numbers as such where they are floating point, as in data frames."""
-    ids = [row.get(column) if isinstance(row, dict) else None for row in records.rows]
-    pairs = zip(records.rows, ids, strict=True)
-    rows = [{**row, column: _whole(one)} if type(one) is float else row for row, one in pairs]
-    return Records(rows, records.location)
-
-
 def _whole(value: Any) -> Any:  # noqa: ANN401  any value
     """A floating-point number as a whole one if it is exactly that."""
     return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
@@ -195,9 +189,8 @@ def _checked_mapping(records: Records) -> Records:
 
 def _records_by_id(batch: Records) -> Records:
     """The records of an object id -> record with an answer."""
-    answers = batch.inner("answer").rows
-    rows = [{**answer, _KEY: pair["question_id"]} for answer, pair in zip(answers, batch.rows, strict=True)]
-    return Records(rows, batch.location)
+    pairs = zip(batch.inner("answer").rows, batch.rows, strict=True)
+    return Records([{**answer, _KEY: pair["question_id"]} for answer, pair in pairs], batch.location)
 
 
 def _samples(records: Records, id_column: str | None) -> Records:
@@ -236,8 +229,9 @@ def _response(responses: Any, doc: Mapping[str, Any]) -> Answer | None:  # noqa:
         return None
     likeliest, choices = likelihoods.index(max(likelihoods)), doc.get("choices")
     choices = choices.get("text") if isinstance(choices, dict) else choices
-    is_known = isinstance(choices, list) and [type(one) for one in choices] == [str] * len(likelihoods)
-    return choices[likeliest] if is_known else likeliest  # type: ignore[no-any-return]
+    if isinstance(choices, list) and [type(one) for one in choices] == [str] * len(likelihoods):
+        return choices[likeliest]  # type: ignore[no-any-return]
+    return likeliest
 
 
 def _vlmevalkit(records: Records, id_column: str | None) -> Records:

@@ -138,14 +138,15 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
     else:
         pairs = []
         for row, record in enumerate(given):
-            key = next((one for one in ID_FIELDS if isinstance(record, RECORD) and one in record), None)
-            if key is None:
+            id_field = next((one for one in ID_FIELDS if isinstance(record, RECORD) and one in record), None)
+            if id_field is None:
                 expected = f"a record with {' or '.join(ID_FIELDS)}"
                 raise InputError(f"{name}, row {row}, is {shown(record)}, expected {expected}")
-            question_id = text_id(record[key])
+            question_id = text_id(record[id_field])
             if field is not None and question_id is not None and field not in record:
                 raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
-            pairs.append((f"{name}, row {row}: {key}", record[key], record if field is None else record.get(field)))
+            content = record if field is None else record.get(field)
+            pairs.append((f"{name}, row {row}: {id_field}", record[id_field], content))
     found: dict[str, Any] = {}
     for where, key, value in pairs:
         question_id = text_id(key)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,12 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     shares = {name: sum(bool(item[name]) for item in items) / len(items) for name in names}
 
     def write(folder: Path) -> None:
-        write_verdicts(folder / VERDICTS, list(chain.from_iterable(map(_exported, answered))))
+        found = []
+        for one in answered:
+            pairs = zip([""] if one.value == BAD else one.item.choices, _verdicts(one), strict=True)
+            judge = f"annotator {one.annotator}"
+            found += [Verdict(one.item.question_id, choice, verdict, judge) for choice, verdict in pairs]
+        write_verdicts(folder / VERDICTS, found)
 
     usage = [f"vqa-mc remedy DATASET --word-vectors corpus --reject FOLDER/{VERDICTS} --output OUTPUT"]
     return Outcome({"conditions": [row], **shares}, [{**row, **shares}], items, write, _bars, usage)
@@ -44,17 +48,14 @@ def _bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
 
 
 def _verdicts(one: Answered) -> list[str]:
-    """The verdict on each choice of a question that is not bad."""
+    """The verdict on each choice, or that on a bad question."""
+    if one.value == BAD:
+        return [BAD_QUESTION]
     verdicts = [WRONG] * len(one.item.choices)
     for name, verdict in (("correct", CORRECT), ("unsure", UNSURE)):
         for index in one.value[name]:
             verdicts[index] = verdict
     return verdicts
-
-
-def _exported(one: Answered) -> list[Verdict]:
-    pairs = [("", BAD_QUESTION)] if one.value == BAD else zip(one.item.choices, _verdicts(one), strict=True)
-    return [Verdict(one.item.question_id, choice, verdict, f"annotator {one.annotator}") for choice, verdict in pairs]
 
 
 def _votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
