@@ -138,9 +138,9 @@ CHOICES: Input = Input(
 )
 """GQA, for validity and plausibility."""
 ATTENTIONS = Input("attentions", read_by_id, "grounding", complement="scene_graphs")
-SCENE_GRAPHS: Input = Input(
+SCENE_GRAPHS = Input(
     "scene_graphs",
-    lambda path, found: read_by_id(path, found, SCENE_GRAPHS.flag, "image", ("objects",)),
+    lambda path, found: read_by_id(path, found, "--inputs scene_graphs", "image", ("objects",)),
     "grounding",
     complement="attentions",
 )
