@@ -348,7 +348,7 @@ def figures_of(
         order = rotated(len(questions.choices[job.row]), job.rotation)
         texts = [questions.choices[job.row][index] for index in order]
         without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
-        for rule, shown in method.picks(reply, texts, without and without.scores).items():
+        for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
             empty = np.full((2, len(rows), width), FAILED, np.int64)
             own, as_shown = picked[job.input].setdefault(rule, (empty[0], empty[1]))
             at = (index_of[job.row], rotations[job.row][job.rotation])

@@ -57,7 +57,7 @@ class ServedModel:
         self._errors: Any = openai
         self._limits: dict[str, int | None] = {"temperature": 0, "max_tokens": None}
         self._key = os.environ.get(KEY, "").strip()
-        options = {"timeout": TIMEOUT, "max_retries": RETRIES}
+        options: dict[str, Any] = {"timeout": TIMEOUT, "max_retries": RETRIES}
         self._client: Any = openai.OpenAI(base_url=base_url, api_key=self._key or "none", **options)
         try:
             self._check_served()

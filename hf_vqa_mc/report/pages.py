@@ -53,7 +53,8 @@ def environment() -> "Environment":
     """The templates; all texts are escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    files, blocks = FileSystemLoader(TEMPLATES, encoding="utf-8"), {"trim_blocks": True, "lstrip_blocks": True}
+    files = FileSystemLoader(TEMPLATES, encoding="utf-8")
+    blocks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
     found = Environment(loader=files, autoescape=True, undefined=StrictUndefined, **blocks)
     for name in ("percent", "points", "interval", "count", "plain", "breakable"):
         found.filters[name] = getattr(plain_text, name)
