@@ -20,20 +20,9 @@ from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.sources.vqa2 import pairs_name
 from hf_vqa_mc.sources.vqa_files import ANSWERS, V2
+from hf_vqa_mc.studies import kind
 from hf_vqa_mc.studies.items import Material, with_images
-from hf_vqa_mc.studies.kind import (
-    ANSWER,
-    CHOOSE_IMAGE,
-    IMAGE,
-    NONE,
-    QUESTION,
-    WRITE_WITH_CONFIDENCE,
-    Answered,
-    Condition,
-    Item,
-    Outcome,
-    StudyKind,
-)
+from hf_vqa_mc.studies.kind import NONE, Answered, Item, Outcome
 from hf_vqa_mc.studies.measures import by_item, most_frequent, summary, values
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.studies.writing import BRIEF, rows_first, texts_of
@@ -189,31 +178,31 @@ def answer_type(texts: Sequence[str]) -> str:
     return "yes/no" if found in ("yes", "no") else "number" if found.isdecimal() else "other"
 
 
-PICKER = StudyKind(
+PICKER = kind.StudyKind(
     "picker",
     "Same question, other answer",
     "people pick, of the most similar images, one for which the question makes sense and has another answer",
     "Goyal et al. 2017, Sect. 3",
-    CHOOSE_IMAGE,
+    kind.CHOOSE_IMAGE,
     (
-        Condition(
+        kind.Condition(
             "full",
             "Pick an image for which the question makes sense too, and the answer is different. What the question "
             "takes for granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so.",
-            frozenset((IMAGE, QUESTION, ANSWER)),
+            frozenset((kind.IMAGE, kind.QUESTION, kind.ANSWER)),
         ),
     ),
     results=_picked,
     reads=read_candidates,
     needs="candidates",
 )
-PICKED_ANSWERS = StudyKind(
+PICKED_ANSWERS = kind.StudyKind(
     "picked-answers",
     "Answer questions",
     "ten people write the answer for the picked image; the results are files in VQA2's layout",
     "Goyal et al. 2017, Sect. 3",
-    WRITE_WITH_CONFIDENCE,
-    (Condition("full", BRIEF, frozenset((IMAGE, QUESTION)), annotators=ANSWERS),),
+    kind.WRITE_WITH_CONFIDENCE,
+    (kind.Condition("full", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=ANSWERS),),
     results=_pairs,
     reads=read_picks,
     needs="candidates",
