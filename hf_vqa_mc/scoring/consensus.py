@@ -103,7 +103,17 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
         raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
     forms = FORMS[protocol]
     numbers: dict[str, int] = defaultdict(count().__next__)  # 0, 1, ... in the order of first lookups
-    agreed_answers, free_answers = _numbered(_answer_texts(columns), *forms[:2], numbers)
+    lists = columns.lists("references", "answers", of_text=False)
+    try:
+        found = ([one["answer"] for one in of] if isinstance(of[0], dict) else of for of in lists)
+        texts = list(chain.from_iterable(found))
+    except (KeyError, TypeError):  # a record without answer, or text among records
+        texts = [None]
+    for row, answers in enumerate(lists) if not set(map(type, texts)) <= {str} else ():
+        kept = [one.get("answer") for one in answers] if all(isinstance(one, dict) for one in answers) else answers
+        if not all(isinstance(text, str) for text in kept):
+            raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
+    agreed_answers, free_answers = _numbered(texts, *forms[:2], numbers)
     agreed_predictions, free_predictions = _numbered(columns.texts("predictions"), *forms[2:], numbers)
     sizes = np.array([len(listed) for listed in columns["references"]])
     starts = np.cumsum(sizes) - sizes
@@ -114,22 +124,6 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
     others = np.repeat(matches, sizes) - right * _equal_records(columns, right, starts, matches)
     scores: NDArray[np.float64] = np.add.reduceat(np.minimum(others / ENOUGH, 1.0), starts) / sizes
     return scores
-
-
-def _answer_texts(columns: Questions) -> list[str]:
-    """The answers of all questions one after another, without the other fields of records."""
-    lists = columns.lists("references", "answers", of_text=False)
-    try:
-        found = ([one["answer"] for one in of] if isinstance(of[0], dict) else of for of in lists)
-        texts = list(chain.from_iterable(found))
-    except (KeyError, TypeError):  # a record without answer, or text among records
-        texts = [None]
-    if not set(map(type, texts)) <= {str}:
-        for row, answers in enumerate(lists):
-            kept = [one.get("answer") for one in answers] if all(isinstance(one, dict) for one in answers) else answers
-            if not all(isinstance(text, str) for text in kept):
-                raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
-    return texts
 
 
 def _numbered(texts: list[str], agreed: Form, free: Form, numbers: dict[str, int]) -> list[NDArray[np.int64]]:
@@ -189,9 +183,9 @@ def choice_consensus(
     """
     found = []
     for start in range(0, len(choices), QUESTIONS_AT_A_TIME):
-        listed = choices[start : start + QUESTIONS_AT_A_TIME]
-        repeated = [references[start + row] for row, texts in enumerate(listed) for _ in texts]
-        found.append(_scores([text for texts in listed for text in texts], repeated, protocol))
+        some = range(start, min(start + QUESTIONS_AT_A_TIME, len(choices)))
+        texts = [text for row in some for text in choices[row]]
+        found.append(_scores(texts, [references[row] for row in some for _ in choices[row]], protocol))
     return np.concatenate(found)
 
 

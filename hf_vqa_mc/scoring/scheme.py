@@ -55,21 +55,18 @@ class Annotations:
 
     kind: QuestionKind
     location: str
-    """the dataset's name for messages"""
     ids: list[str | int]
-    """question ids, as published"""
+    """as published"""
     image_ids: list[str] | None = None
     question_types: list[str] | None = None
     answer_types: list[str] | None = None
     questions: list[str] | None = None
-    """text of the questions"""
     gold: list[str] | None = None
     """the one right answer"""
     answers: list[list[Any]] | None = None
     """answers of several annotators: text, or records if text does not distinguish them"""
     choices: list[list[str]] | None = None
     labels: list[int] | None = None
-    """index of the right choice"""
     choice_kinds: list[list[str]] | None = None
     set_ids: list[str] | None = None
     """closed answer set of each question, "" for none; None if all are in none"""
@@ -136,12 +133,10 @@ class Matched:
 
         Raises InputError for an index out of range, or where the questions have no choices.
         """
-        names, choices = self.annotations.names, self.annotations.choices
+        choices = self.annotations.choices
         texts = [answer if isinstance(answer, str) else None for answer in self.answers]
-        for row, answer in enumerate(self.answers):
-            if not isinstance(answer, int):
-                continue
-            where = f"question {names[row]!r}: the prediction is {answer}"
+        for row, answer in ((row, answer) for row, answer in enumerate(self.answers) if isinstance(answer, int)):
+            where = f"question {self.annotations.names[row]!r}: the prediction is {answer}"
             if choices is None:
                 raise InputError(f"{where}, expected text: {self.annotations.kind.description} have no choices")
             if not 0 <= answer < len(choices[row]):

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.records import check_texts
@@ -99,6 +98,11 @@ def tdiuc_mpt(
     per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
     type_of_pair = pairs // len(indices)
     normalized = np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair)
+    flags = columns["absurd_questions"] if "absurd_questions" in columns else [False] * columns.count
+    for row, flag in enumerate(flags):
+        if not isinstance(flag, bool | np.bool_) or (flag and columns["question_types"][row] == ABSURD):
+            raise columns.wrong(row, "absurd_questions", "True or False; only real questions can be absurd for others")
+    chosen = scores[np.array(flags, np.bool_)]
     means: dict[str, float] = {}
     for name, of_types in (("mpt", 100 * per_type + EPSILON), ("nmpt", 100 * normalized + EPSILON)):
         means[f"arithmetic_{name}"] = float(of_types.mean()) / 100
@@ -108,7 +112,7 @@ def tdiuc_mpt(
         **accuracy(scores, columns.groups("image_ids")),
         **means,
         **{name: dict(zip(names, of.tolist(), strict=True)) for name, of in columns_by_type.items()},
-        "accuracy_also_absurd": _also_absurd_accuracy(columns, scores),
+        "accuracy_also_absurd": float(chosen.mean()) if len(chosen) else None,
         "per_question": scores.tolist() if per_question else None,
     }
     return cast("TdiucMpt", result)
@@ -165,18 +169,6 @@ def _known_golds(
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
     return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in golds]
-
-
-def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> float | None:
-    """Accuracy on the real questions that are absurd for other images; None if there are none."""
-    if "absurd_questions" not in columns:
-        return None
-    flags, types = columns["absurd_questions"], columns["question_types"]
-    for row, (flag, kind) in enumerate(zip(flags, types, strict=True)):
-        if not isinstance(flag, bool | np.bool_) or (flag and kind == ABSURD):
-            raise columns.wrong(row, "absurd_questions", "True or False; only real questions can be absurd for others")
-    chosen = scores[np.array(flags, np.bool_)]
-    return float(chosen.mean()) if len(chosen) else None
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:
