@@ -50,10 +50,6 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Flo
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
     clusters. ``p`` is the larger one. By ``outcomes`` of the run and the baseline, questions are gained or lost.
-
-    >>> result = paired(np.array([1.0, 1, 1, 1, 1, 0]), np.array([0.0, 0, 0, 0, 0, 1]), np.arange(6))
-    >>> result.gained, result.lost, result.p_mcnemar
-    (5, 1, 0.21875)
     """
     changes, (own, other) = scores - baseline, outcomes or (scores, baseline)
     gained, lost = int((own > other).sum()), int((own < other).sum())

@@ -54,21 +54,13 @@ class Share:
 
 
 def share(scores: Floats, clusters: Ints) -> Share:
-    """The mean of scores in [0, 1]; the interval is `mean_interval`.
-
-    >>> share(np.ones(10), np.arange(10)).low > 0.6
-    True
-    """
+    """The mean of scores in [0, 1]; the interval is `mean_interval`."""
     low, high = mean_interval(scores, clusters)
     return Share(float(scores.mean()), low, high, len(scores))
 
 
 def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
-    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster.
-
-    >>> difference(np.array([1.0, 1.0, 0.0, 1.0]), np.zeros(4), np.arange(4)).mean
-    0.75
-    """
+    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster."""
     found = one - other
     error, mean = standard_error(found, clusters), float(found.mean())
     if error is None or error < SMALLEST_ERROR:

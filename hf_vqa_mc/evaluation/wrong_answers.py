@@ -70,11 +70,7 @@ def write_wrong_answers(
 
 
 def answers_in(reply: Reply) -> list[str]:
-    """The distinct answers in a reply, one per line, without the marks of a list, quotes and introductions.
-
-    >>> answers_in(Reply(text="1. a red kite"))
-    ['a red kite']
-    """
+    """The distinct answers in a reply, one per line, without the marks of a list, quotes and introductions."""
     lines = [line.strip() for line in (reply.text or "").splitlines()]
     lines = [line for line in lines if line and not line.endswith(":")]
     if reply.cut_off:

@@ -27,11 +27,7 @@ FORMATS = {f".{name}": "jsonl" if name == "ndjson" else name for name in _NAMES}
 
 
 def bare_name(path: str | Path) -> str:
-    """A file's name without the endings of packing and format.
-
-    >>> bare_name("model_0.5.json.gz"), bare_name("model_0.5")
-    ('model_0.5', 'model_0.5')
-    """
+    """A file's name without the endings of packing and format."""
     path = Path(path)
     for endings in (PACKED, tuple(FORMATS)):
         path = path.with_name(path.stem) if path.suffix.lower() in endings else path

@@ -25,11 +25,6 @@ def standard_error(
 
     sqrt(G / (G - 1) * sum over the G clusters of (sum of deviations)^2) / n; without clusters each score is its own.
     Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640), section 2.2, with the factor G / (G - 1) added.
-
-    >>> round(standard_error(np.array([1.0, 1.0, 0.0, 0.0])), 3)
-    0.289
-    >>> standard_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"])
-    0.5
     """
     deviations = scores - scores.mean()
     if clusters is not None:
@@ -134,11 +129,7 @@ def mean_of_each(
 
 
 def mean_by(scores: NDArray[np.float64], groups: Sequence[Name] | None) -> dict[Name, float] | None:
-    """The mean score of each group, groups in the order of their names; None without groups.
-
-    >>> mean_by(np.array([1.0, 0.0, 1.0]), ["what", "what", "how"])
-    {'how': 1.0, 'what': 0.5}
-    """
+    """The mean score of each group, groups in the order of their names; None without groups."""
     if groups is None:
         return None
     names, group = numbered(groups)
@@ -147,11 +138,7 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[Name] | None) -> dict[
 
 
 def numbered(values: Sequence[Name]) -> tuple[list[Name], NDArray[np.int64]]:
-    """The distinct values, sorted, and the index of each value among them.
-
-    >>> numbered(["b", "a", "b"])
-    (['a', 'b'], array([1, 0, 1]))
-    """
+    """The distinct values, sorted, and the index of each value among them."""
     names = sorted(set(values))
     indices = {name: index for index, name in enumerate(names)}
     return names, np.fromiter(map(indices.__getitem__, values), np.int64, len(values))
@@ -162,9 +149,6 @@ def krippendorff_alpha(ratings: Ratings) -> float | None:
 
     1 for agreement, 0 for agreement as by chance; None if no unit has two values or all values are the same. Source:
     Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, sections A to C.
-
-    >>> krippendorff_alpha([["a", "a"], ["b", "b"], ["b", "a"]])
-    0.4444444444444444
     """
     paired = [unit for unit in ratings if len(unit) > 1]
     counts = _counts(paired)
@@ -181,9 +165,6 @@ def fleiss_kappa(ratings: Ratings) -> tuple[float | None, int]:
     """Fleiss' kappa, with its range as alpha's, over the units with the most frequent number of values; their number.
 
     Source: Fleiss 1971, Measuring nominal scale agreement among many raters.
-
-    >>> fleiss_kappa([["a", "a"], ["b", "b"], ["b", "a"]])
-    (0.33333333333333326, 3)
     """
     sizes = Counter(len(unit) for unit in ratings if len(unit) > 1)
     if not sizes:
