@@ -83,7 +83,8 @@ class Judgement:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """All figures; fractions."""
-        judges, decoys = {self.judge: "flag", WORDNET: "wordnet"}, self.decoys
+        judges, decoys = {self.judge: "flag", WORDNET: "wordnet"} if "label" in self.decoys else {}, self.decoys
+        calibration = {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
         return {
             **{name: value for name, value in self.run.items() if name != "example"},
             "judge": public_name(self.judge),
@@ -92,9 +93,7 @@ class Judgement:
             "failed": len(self.failures),
             "groups": list(_groups(decoys)),
             "agreement": None if self.judge == WORDNET else _agreement(decoys),
-            "calibration": {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
-            if "label" in decoys
-            else None,
+            "calibration": calibration if "label" in decoys else None,
         }
 
     def notes(self) -> Iterator[str]:
@@ -132,13 +131,8 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     rows = sampled(questions, settings.sample, settings.seed)
     found: Found | None = None
     unparsed, failures = list[str](), list[str]()
-    run: dict[str, Any] = {
-        "version": __version__,
-        "judge": WORDNET,
-        "dataset": public_name(settings.dataset_name),
-        "config": benchmark.config,
-        "split": benchmark.test.name,
-    }
+    run: dict[str, Any] = {"version": __version__, "judge": WORDNET, "dataset": public_name(settings.dataset_name)}
+    run |= {"config": benchmark.config, "split": benchmark.test.name}
     if settings.model == WORDNET:
         with RunFolder(settings.output, run).open():  # checks and writes the settings
             if settings.output is not None:
@@ -231,14 +225,9 @@ def _agreement(decoys: pd.DataFrame) -> dict[str, Any] | None:
         return None
     same = float((one == other).mean())
     by_chance = float(one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean()))
-    return {
-        "decoys": len(one),
-        "both": int((one & other).sum()),
-        "judge_only": int((one & ~other).sum()),
-        "wordnet_only": int((~one & other).sum()),
-        "same": same,
-        "kappa": None if by_chance == 1 else (same - by_chance) / (1 - by_chance),
-    }
+    masks = {"both": one & other, "judge_only": one & ~other, "wordnet_only": ~one & other}
+    kappa = None if by_chance == 1 else (same - by_chance) / (1 - by_chance)
+    return {"decoys": len(one), **{name: int(of.sum()) for name, of in masks.items()}, "same": same, "kappa": kappa}
 
 
 def _calibration(decoys: pd.DataFrame, column: str) -> dict[str, Any]:

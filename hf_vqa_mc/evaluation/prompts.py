@@ -78,8 +78,15 @@ class Prompts:
         given, row = INPUTS[job.input], job.row
         texts = self.questions.choices[row]
         choices = tuple(texts[index] for index in rotated(len(texts), job.rotation))
-        question = self.questions.questions[row] if given.question else ""
-        return Prompt(self.text(given, row, job.rotation), choices, question, self._images_of(given, row))
+        question, images = self.questions.questions[row] if given.question else "", tuple[bytes, ...]()
+        image = int(self.questions.images[row])
+        if given.image and image >= 0:
+            other = self._other[image] if given.image == "other" else image
+            if given.image == "other" and other == image:
+                count = f"{self._counts[image]} images"
+                raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
+            images = self._images(other, given.image == "gray")
+        return Prompt(self.text(given, row, job.rotation), choices, question, images)
 
     def text(self, given: Input, row: int, rotation: int = 0) -> str:
         """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""
@@ -118,18 +125,6 @@ class Prompts:
             yield from self.questions.choices[row]
             if has_question:
                 yield self.questions.questions[row]
-
-    def _images_of(self, given: Input, row: int) -> tuple[bytes, ...]:
-        """The image files that an input shows."""
-        image = int(self.questions.images[row])
-        if not given.image or image < 0:
-            return ()
-        if given.image == "other":
-            if self._other[image] == image:
-                count = f"{self._counts[image]} images"
-                raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
-            image = self._other[image]
-        return self._images(image, given.image == "gray")
 
     def check_images(self, model: Any) -> None:  # noqa: ANN401  a LanguageModel
         """Raise InputError if a row has more images than the model takes in a prompt."""

@@ -175,7 +175,7 @@ class TransformersModel:
         added: Callable[[Prompt], int] = lambda prompt: 1,
     ) -> list[Reply]:
         """The replies to prompts, with and without image apart; a failure where the added tokens do not fit."""
-        replies: dict[int, Reply] = {}
+        replies, longest = dict[int, Reply](), self.longest or 1 << 62
         for has_image in (True, False):
             group = [at for at, one in enumerate(prompts) if bool(one.images) is has_image]
             if not group:
@@ -183,20 +183,17 @@ class TransformersModel:
             with quiet():  # of prompts that are too long
                 encoded = self._encoded([prompts[at] for at in group])
             counts = dict(zip(group, encoded["attention_mask"].sum(1).tolist(), strict=True))
-            found = {at: self._too_long(count, added(prompts[at])) for at, count in counts.items()}
-            replies |= {at: reply for at, reply in found.items() if reply is not None}
+            for at, count in counts.items():
+                if count + (more := added(prompts[at])) > longest:
+                    added_text = f" and up to {more:,} are added" if more > 1 else ""
+                    failure = f"the prompt has {count:,} tokens{added_text}, and the model reads {longest:,}"
+                    replies[at] = Reply(failure=failure)
             fitting = [at for at in group if at not in replies]
             if fitting:
                 some = [prompts[at] for at in fitting]
                 encoded = encoded if fitting == group else self._encoded(some)
                 replies |= dict(zip(fitting, ask(some, encoded), strict=True))
         return [replies[at] for at in range(len(prompts))]
-
-    def _too_long(self, count: int, added: int) -> Reply | None:
-        if self.longest is None or count + added <= self.longest:
-            return None
-        more = f" and up to {added:,} are added" if added > 1 else ""
-        return Reply(failure=f"the prompt has {count:,} tokens{more}, and the model reads {self.longest:,}")
 
     def _encoded(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
         """The tensors of prompts, padded on the left, on the model's device."""

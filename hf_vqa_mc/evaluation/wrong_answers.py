@@ -48,21 +48,14 @@ def write_wrong_answers(
 ) -> WrongAnswers:
     """Ask a model for wrong answers to each question of the evaluated split."""
     questions = presented_questions(benchmark, None, hide_answers=False)
-    run = {
-        "version": __version__,
-        "dataset": public_name(benchmark.dataset),
-        "config": benchmark.config,
-        "split": benchmark.evaluated,
-        "max_tokens": MAX_TOKENS,
-    }
-    rows = range(len(questions))
+    run = {"version": __version__, "dataset": public_name(benchmark.dataset), "config": benchmark.config}
+    run |= {"split": benchmark.evaluated, "max_tokens": MAX_TOKENS}
+    rows, option = range(len(questions)), "--candidates-from: folder"
     try:
         with ExitStack() as stack:
             opened = open_model(model, stack, max_tokens=MAX_TOKENS, base_url=base_url)
             run["model"] = name_of(opened)
-            replies = instructed_replies(
-                opened, questions, rows, INSTRUCTION, run, folder, progress, "--candidates-from: folder"
-            )
+            replies = instructed_replies(opened, questions, rows, INSTRUCTION, run, folder, progress, option)
     except InputError as error:
         raise InputError(str(error).replace("--model", "--candidates-from")) from error
     answers = {questions.question_ids[row]: answers_in(reply) for row, reply in replies.items()}
