@@ -34,10 +34,13 @@ class Pages:
         self.study, self._joinable = study, joinable
 
     def welcome(self, request: "Request") -> "Response":
-        """The page of the study's link: what it is about, and a button to start."""
-        if not self._is_invited(request):
+        """The page of the study's link: what it is about, and a button to start, which registers an annotator."""
+        if not self._joinable or request.path_params.get("key") != self.study.settings.join:
             lines = ["This study is by invitation. Open the link that you were sent."]
             return self._message("Please use your link", lines, 404)
+        if request.method == "POST":
+            token = self.study.join()
+            return self._next_page(token, f"../a/{token}/")
         lines = [
             "Questions are shown one at a time. Answer by mouse, by touch, or with the keyboard alone.",
             f"A page has {self.study.settings.per_page} questions. Every answer is saved at once; stop at any time.",
@@ -45,16 +48,6 @@ class Pages:
             "for; your answers are stored with the time that each took.",
         ]
         return self._message(self.study.kind.title, lines, start=("", "Start"))
-
-    def start(self, request: "Request") -> "Response":
-        """Register an annotator, and go to the first questions at the personal link."""
-        if not self._is_invited(request):
-            return self.welcome(request)
-        token = self.study.join()
-        return self._next_page(token, f"../a/{token}/")
-
-    def _is_invited(self, request: "Request") -> bool:
-        return self._joinable and request.path_params.get("key") == self.study.settings.join
 
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
@@ -143,10 +136,9 @@ class Pages:
 
     def _page(self, page: Page) -> "Response":
         form = self.study.kind.form
-        condition = self.study.kind.condition(page.condition)
         values = {
             "form": form.name,
-            "instruction": condition.instruction,
+            "instruction": self.study.kind.condition(page.condition).instruction,
             "tasks": [self._task(task, page.condition) for task in page.tasks],
             "help": [*form.keys, *STEPS],
             "save": "answer",
@@ -199,8 +191,7 @@ def application(study: Study, joinable: bool = True) -> "Starlette":
         return PlainTextResponse(f"the study cannot be written ({error})", 507, headers=HEADERS)
 
     routes = [
-        Route("/join/{key}", pages.welcome),
-        Route("/join/{key}", pages.start, methods=["POST"]),
+        Route("/join/{key}", pages.welcome, methods=["GET", "POST"]),
         Route("/a/{token}/", pages.annotate),
         Route("/a/{token}/page", pages.next_page, methods=["POST"]),
         Route("/a/{token}/answer", pages.save, methods=["POST"]),
