@@ -48,26 +48,22 @@ def vqa_files(matched: Matched, result: Mapping[str, Any] | None) -> dict[str, A
     by_choices = "MultipleChoice" if annotations.choices else "OpenEnded"
     task = TASKS.get(annotations.about.get("task_type", ""), by_choices)
     stem = f"vqa_{task}_{_subset(annotations)}_{_in_file_name(matched.name)}"
-    rows = [{"question_id": one, "answer": text} for one, text in zip(ids, matched.texts, strict=True)]
-    files: dict[str, Any] = {"results": rows}
+    answers = [{"question_id": one, "answer": text} for one, text in zip(ids, matched.texts, strict=True)]
+    files: dict[str, Any] = {"results": answers}
     if result is not None:
-        files |= _evaluation(annotations, ids, result["per_question"])
+        scores: list[float] = result["per_question"]
+        percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
+        files["accuracy"] = {"overall": round(100 * sum(scores) / len(scores), DIGITS)}
+        files["evalQA"] = percents
+        for kind, types in (("Ques", annotations.question_types), ("Ans", annotations.answer_types)):
+            rows: dict[str, list[int]] = {}
+            for row, name in enumerate(types or []):
+                rows.setdefault(name, []).append(row)
+            means = {name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()}
+            files["accuracy"]["perQuestionType" if kind == "Ques" else "perAnswerType"] = means
+            of_each = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
+            files[f"eval{kind}Type"] = of_each
     return {f"{stem}_{kind}.json": value for kind, value in files.items()}
-
-
-def _evaluation(annotations: Annotations, ids: list[str | int], scores: list[float]) -> dict[str, Any]:
-    percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
-    accuracy: dict[str, Any] = {"overall": round(100 * sum(scores) / len(scores), DIGITS)}
-    files: dict[str, Any] = {"accuracy": accuracy, "evalQA": percents}
-    for kind, types in (("Ques", annotations.question_types), ("Ans", annotations.answer_types)):
-        rows: dict[str, list[int]] = {}
-        for row, name in enumerate(types or []):
-            rows.setdefault(name, []).append(row)
-        means = {name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()}
-        accuracy["perQuestionType" if kind == "Ques" else "perAnswerType"] = means
-        of_each = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
-        files[f"eval{kind}Type"] = of_each
-    return files
 
 
 def _ids(matched: Matched) -> list[str | int]:
