@@ -1,4 +1,4 @@
-"""People choose an answer with less and less to see (Chao et al. 2018), mark the correct ones, or say what is required.
+"""People choose an answer with less and less to see (Chao et al. 2018), mark correct ones, or say what is required.
 
 Required may be knowledge that is not in the image, or an age (Antol et al. 2015, Sect. 4.3).
 """
