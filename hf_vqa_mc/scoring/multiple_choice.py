@@ -181,7 +181,8 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, matched: Matche
     lines += by_type("by answer type", result.get("per_answer_type"), None)
     for kind, share in (result["chosen_kinds"] or {}).items():
         lines.append(line(kind, share, other=offered[kind], group="chosen, by kind of choice"))
-    lines += by_type("by question type", result["per_question_type"], matched and matched.annotations.question_types)
+    types = matched.annotations.question_types if matched is not None else None
+    lines += by_type("by question type", result["per_question_type"], types)
     return Table(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
 
