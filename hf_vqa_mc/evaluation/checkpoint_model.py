@@ -15,7 +15,7 @@ from hf_vqa_mc.training.evaluation import check_use
 from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.extraction.pictures import RawImage
+    pass
 
 FILES = ("*.json", "*.safetensors")
 KEPT = 500
@@ -26,27 +26,12 @@ class CheckpointModel:
     """A model of ``vqa-mc train``: a multiple-choice model, or an open-ended one that scores the choices as answers.
 
     Where no image is shown, its features are zeros; a hidden question has no words.
-
-    Args:
-        name: folder or name on the Hub.
-        device: such as ``cuda:1``; by default the GPU if there is one.
-        batch_size: maximum number of questions per forward pass.
-        word_vectors: file of the word vectors of a multiple-choice model, for words that were not in training; with
-            vectors trained on the corpus such words are skipped, as by ``vqa-mc predict``.
-
-    Raises:
-        InputError: the checkpoint is damaged, or an option does not fit it.
     """
 
     max_images = 1
 
     def __init__(
-        self,
-        name: str,
-        *,
-        device: str | None = None,
-        batch_size: int = 64,
-        word_vectors: str | None = None,
+        self, name: str, *, device: str | None = None, batch_size: int = 64, word_vectors: str | None = None
     ) -> None:
         self.name, self.batch_size = name, batch_size
         local = Path(name).expanduser()
@@ -74,21 +59,13 @@ class CheckpointModel:
         """The score of each choice; None for those that are not in the vocabulary of an open-ended model."""
         questions, choices = [prompt.question for prompt in prompts], [prompt.choices for prompt in prompts]
         texts = (questions,) if self._is_open_ended else (questions, choices)
-        tensors = self._processor(*texts, images=self._images(prompts))
+        contents = [prompt.image for prompt in prompts] if self.sees_images else []
+        images = [self._processor.no_image() if one is None else self._features(one) for one in contents] or None
+        tensors = self._processor(*texts, images=images)
         with torch.inference_mode():
             output = self._model(**{name: one.to(self._device) for name, one in tensors.items()})
-        rows = output.logits.float().cpu().tolist()
-        if not self._is_open_ended:
-            return [Reply(scores=tuple(row[: len(of_row)])) for row, of_row in zip(rows, choices, strict=True)]
-        known = [[self._index_of.get(text) for text in of_row] for of_row in choices]
-        return [
-            Reply(scores=tuple(None if index is None else row[index] for index in indices))
-            for row, indices in zip(rows, known, strict=True)
-        ]
-
-    def _images(self, prompts: Sequence[Prompt]) -> "list[RawImage] | None":
-        if not self.sees_images:
-            return None
-        return [
-            self._processor.no_image() if prompt.image is None else self._features(prompt.image) for prompt in prompts
-        ]
+        replies = []
+        for row, texts_of_row in zip(output.logits.float().cpu().tolist(), choices, strict=True):
+            known = map(self._index_of.get, texts_of_row) if self._is_open_ended else range(len(texts_of_row))
+            replies.append(Reply(scores=tuple(None if index is None else row[index] for index in known)))
+        return replies

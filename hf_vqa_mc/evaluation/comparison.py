@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.gains import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
@@ -47,20 +46,10 @@ class Paired:
 
 
 def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Floats, Floats] | None = None) -> Paired:
-    """Compare two runs on the same questions.
+    """Compare two runs on the same questions; all arrays (questions,).
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
-    clusters. ``p`` is the larger one.
-
-    Args:
-        scores: (questions,): in [0, 1].
-        baseline: (questions,): of the baseline.
-        clusters: (questions,): number of each question's image.
-        outcomes: of the run and of the baseline, by which questions are gained or lost; by default their scores.
-
-    >>> result = paired(np.array([1.0, 1, 1, 1, 1, 0]), np.array([0.0, 0, 0, 0, 0, 1]), np.arange(6))
-    >>> result.gained, result.lost, result.p_mcnemar
-    (5, 1, 0.21875)
+    clusters. ``p`` is the larger one. By ``outcomes`` of the run and the baseline, questions are gained or lost.
     """
     changes, (own, other) = scores - baseline, outcomes or (scores, baseline)
     gained, lost = int((own > other).sum()), int((own < other).sum())
@@ -151,16 +140,7 @@ class Comparison:
 
 
 def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> Comparison:
-    """Compare runs on the questions that all of them have.
-
-    Args:
-        runs: with distinct names.
-        baseline_name: name, folder or file of the run that the others are compared with; by default the first.
-        by: columns of the runs' rows for a breakdown, crossed; of the baseline's rows, else of the first run with it.
-
-    Raises:
-        InputError: the runs have no question in common, or there is no such run or column.
-    """
+    """Compare runs on the questions that all of them have."""
     baseline = runs[0] if baseline_name is None else _named(runs, baseline_name)
     in_order = [baseline, *(run for run in runs if run is not baseline)]
     scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
@@ -184,7 +164,10 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     if not answered.all():
         notes.append(f"{counted(int((~answered).sum()), 'question')} without a reply or score in some run left out.")
     scores = scores[answered]
-    outcomes = _in_published_order(runs, scores) if len(set(rotations.values())) > 1 else scores
+    outcomes = scores.copy()
+    for run in runs if len(set(rotations.values())) > 1 else ():
+        if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
+            outcomes[run.name] = (run.columns[picked] == run.columns["label"]).astype(float).reindex(scores.index)
     clusters = _clusters(in_order, scores.index)
     if clusters is None:
         notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
@@ -196,17 +179,11 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
     against = [line.against_baseline for line in (*lines, *group_lines)]
     if any(one and one.difference.low is None for one in against):
         notes.append(NO_INTERVAL)
-    chance = _chance(in_order, scores.index)
+    # the chance of a file of vqa-mc score is that of all of its questions
+    known = (run for run in in_order if run.compared or len(run.scores) == len(scores))
+    chances = next((run.chances for run in known if run.chances is not None), None)
+    chance = None if chances is None else float(chances.reindex(scores.index).mean())
     return Comparison(list(runs), baseline, scores, outcomes, tuple(by), groups, lines, group_lines, chance, notes)
-
-
-def _in_published_order(runs: Sequence[Run], scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores, of runs with picks whether the one in the published order is correct."""
-    found = scores.copy()
-    for run in runs:
-        if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
-            found[run.name] = (run.columns[picked] == run.columns["label"]).astype(float).reindex(scores.index)
-    return found
 
 
 def _named(runs: Sequence[Run], name: str) -> Run:
@@ -217,14 +194,6 @@ def _named(runs: Sequence[Run], name: str) -> Run:
     raise unknown_name("--baseline", name, [run.name for run in runs])
 
 
-def _chance(runs: Sequence[Run], questions: pd.Index) -> float | None:
-    """The accuracy of random guessing; of a file of vqa-mc score it is known for all of its questions only."""
-    for run in runs:
-        if run.chances is not None and (run.compared or len(run.scores) == len(questions)):
-            return float(run.chances.reindex(questions).mean())
-    return None
-
-
 def _clusters(runs: Sequence[Run], questions: pd.Index) -> Ints | None:
     """(questions,): number of each question's image, from 0; None if no run has them."""
     for run in runs:
@@ -233,8 +202,7 @@ def _clusters(runs: Sequence[Run], questions: pd.Index) -> Ints | None:
             own = column.isna() | (column == "")
             values = [("question", one) if alone else ("image", str(image))
                       for one, image, alone in zip(questions, column, own, strict=True)]  # fmt: skip
-            numbers: NDArray[np.int64] = pd.factorize(pd.Index(values, tupleize_cols=False))[0].astype(np.int64)
-            return numbers
+            return np.asarray(pd.factorize(pd.Index(values, tupleize_cols=False))[0], np.int64)
     return None
 
 
@@ -242,21 +210,16 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
     """A column of the first run that has it, as text of one line."""
     for run in runs:
         if name in run.columns:
-            column = run.columns[name].reindex(questions)
-            return column.map(
-                lambda cell: (
-                    ""
-                    if pd.api.types.is_scalar(cell) and pd.isna(cell)
-                    else one_line(f"{cell:g}" if isinstance(cell, float) else str(cell))
-                )
-            )
+            column = run.columns[name].reindex(questions).astype(object)
+            column = column.where([not (pd.api.types.is_scalar(cell) and pd.isna(cell)) for cell in column], "")
+            return column.map(lambda cell: one_line(f"{cell:g}" if isinstance(cell, float) else str(cell)))
     known = dict.fromkeys(column for run in runs for column in run.columns if column != CLUSTER)
-    if not known:
-        raise InputError(
-            f"--by {name}: no run has a column to break down by; files of vqa-mc score have {QUESTION_TYPE} if the "
-            "dataset has types, folders of vqa-mc evaluate also label and leaked"
-        )
-    raise unknown_name("column of --by", name, known)
+    if known:
+        raise unknown_name("column of --by", name, known)
+    raise InputError(
+        f"--by {name}: no run has a column to break down by; files of vqa-mc score have {QUESTION_TYPE} if the "
+        "dataset has types, folders of vqa-mc evaluate also label and leaked"
+    )
 
 
 def _lines(
@@ -265,17 +228,11 @@ def _lines(
     """A line per run; ``values`` (questions, 2, runs): scores and outcomes."""
     clusters = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
     own, own_outcomes = values[:, :, list(runs).index(baseline)].T
-    return [
-        Line(
-            run.name,
-            run.compared or None,
-            run.metric,
-            share(of, clusters),
-            None if run is baseline else paired(of, own, clusters, (outcomes, own_outcomes)),
-            group,
-        )
-        for run, (of, outcomes) in zip(runs, values.T, strict=True)
-    ]
+    found = []
+    for run, (of, outcomes) in zip(runs, values.T, strict=True):
+        change = None if run is baseline else paired(of, own, clusters, (outcomes, own_outcomes))
+        found.append(Line(run.name, run.compared or None, run.metric, share(of, clusters), change, group))
+    return found
 
 
 def _group_lines(
@@ -284,9 +241,8 @@ def _group_lines(
     """The lines of each group, in the order of `_ranks` of each column."""
     names: Mapping[Any, Any] = groups.groupby(list(groups.columns), sort=True).indices
     if len(names) > MOST_GROUPS:
-        raise InputError(
-            f"--by {','.join(groups.columns)}: {len(names):,} groups; expected columns with at most {MOST_GROUPS:,}"
-        )
+        expected = f"columns with at most {MOST_GROUPS:,}"
+        raise InputError(f"--by {','.join(groups.columns)}: {len(names):,} groups; expected {expected}")
     found, ranks = [], [_ranks(groups[column]) for column in groups]
     by_group = {name if isinstance(name, tuple) else (name,): rows for name, rows in names.items()}
     for group in sorted(by_group, key=lambda group: [of[value] for of, value in zip(ranks, group, strict=True)]):

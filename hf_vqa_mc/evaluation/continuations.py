@@ -27,14 +27,7 @@ Continuation = tuple[int, Sequence[int]]
 
 
 class Continuations:
-    """Scores continuations of prompts.
-
-    Args:
-        model: a causal or image-text-to-text model.
-        sees_images: whether it is the latter, which finds its own positions.
-        pad: the token that pads continuations on the right.
-        batch_size: maximum number of continuations per forward pass.
-    """
+    """Scores continuations of prompts."""
 
     def __init__(self, model: Any, sees_images: bool, pad: int, batch_size: int) -> None:  # noqa: ANN401  of any type
         self._model, self._sees_images, self._pad, self._batch_size = model, sees_images, pad, batch_size
@@ -46,13 +39,7 @@ class Continuations:
     def scores(
         self, encoded: Encoded, rows: Sequence[Continuation], repeated: Callable[[Sequence[int]], Encoded]
     ) -> list[float]:
-        """The log-probability of each continuation, summed over its tokens.
-
-        Args:
-            encoded: a batch of prompts.
-            rows: continuations.
-            repeated: the tensors of the prompts with these indices.
-        """
+        """The log-probability of each continuation, summed over its tokens."""
         has_images = any(name.startswith("pixel_values") for name in encoded)
         needs_cache = max(len(tokens) for _, tokens in rows) > 1
         shares = self._shares.get(has_images) if needs_cache else True
@@ -65,7 +52,10 @@ class Continuations:
             for score in self._in_full(repeated([index for index, _ in some]), [tokens for _, tokens in some])
         ]
         if shares is None:
-            self._shares[has_images] = found is not None and self._are_equal(found, plain)
+            step = ROUNDING * torch.finfo(self._model.dtype).eps
+            pairs = zip(found or plain, plain, strict=True)
+            is_equal = all(abs(one - other) <= max(SMALLEST, step * (1 + abs(other))) for one, other in pairs)
+            self._shares[has_images] = found is not None and is_equal
             if not self._shares[has_images]:
                 LOG.info("the model cannot share prompts among their choices: each is read once per choice")
         return plain
@@ -77,12 +67,6 @@ class Continuations:
 
     def _batches(self, rows: Sequence[Continuation]) -> list[Sequence[Continuation]]:
         return [rows[first : first + self._batch_size] for first in range(0, len(rows), self._batch_size)]
-
-    def _are_equal(self, ones: Sequence[float], others: Sequence[float]) -> bool:
-        step = ROUNDING * torch.finfo(self._model.dtype).eps
-        return all(
-            abs(one - other) <= max(SMALLEST, step * (1 + abs(other))) for one, other in zip(ones, others, strict=True)
-        )
 
     def _run(self, encoded: Encoded, last: int, use_cache: bool) -> Any:  # noqa: ANN401  a ModelOutput
         options: dict[str, Any] = {"use_cache": use_cache} if "use_cache" in self._parameters else {}

@@ -1,10 +1,11 @@
 """An evaluation: the benchmark, the model and its method, prompts, replies, figures."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,11 @@ from hf_vqa_mc.data.names import VIDEO, named
 from hf_vqa_mc.data.questions import Questions, letter, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.asking import ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method, Shown
-from hf_vqa_mc.evaluation.prompts import Job, Prompts
-from hf_vqa_mc.evaluation.run_folder import RunFolder
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method
+from hf_vqa_mc.evaluation.prompts import Prompts
+from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, check_replies, jobs_of
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
@@ -66,13 +66,16 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     questions, split = presented_questions(benchmark, None, hide_answers=False), benchmark.test
     with ExitStack() as stack:
         model = open_model(settings.model, stack, word_vectors=settings.word_vectors, **settings.model_options)
-        method = _method(model, settings.method or ("generate" if settings.base_url else None))
+        own = [one for one in METHODS if callable(getattr(model, one, None))]
+        method = METHODS.find(settings.method or ("generate" if settings.base_url else own[0]))
+        if method.name not in own:
+            able = f"model {name_of(model)} cannot do this; expected {' or '.join(own)}"
+            raise InputError(f"--method {method.name}: {able}")
         inputs = _inputs(settings.inputs, method, model, split, questions)
         prompts = Prompts(questions, method, settings.seed, settings.instruction)
-        if any(INPUTS[name].image is not Shown.NONE for name in inputs):
+        if any(INPUTS[name].image for name in inputs):
             prompts.check_images(model)
-        rows = sampled(questions, settings.sample, settings.seed)
-        sizes = list(map(len, questions.choices))
+        rows, sizes = sampled(questions, settings.sample, settings.seed), list(map(len, questions.choices))
         rotations = max(sizes, default=0) if settings.rotations == "all" else int(settings.rotations)
         jobs = jobs_of(rows.tolist(), inputs, rotations, sizes)
         run = {
@@ -93,7 +96,11 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         folder.check_results(jobs)
         if hasattr(model, "check_words"):
             model.check_words(prompts.texts(jobs))
-        LOG.info(_extent(prompts, jobs))
+        some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
+        characters = sum(len(prompts.text(INPUTS[job.input], job.row)) for job in some)
+        tokens = f"about {characters / len(some) / CHARACTERS * len(jobs):,.0f} tokens of text to read"
+        images = sum(bool(INPUTS[job.input].image) for job in jobs)
+        LOG.info("%s prompts, %s, %s with an image", f"{len(jobs):,}", tokens, f"{images:,}")
         with folder.open():
             ask(model, method, prompts, jobs, folder, progress)
             check_replies(jobs, folder)
@@ -115,30 +122,18 @@ def open_model(
     concurrency: int = 16,
     word_vectors: str | None = None,
 ) -> Any:  # noqa: ANN401  a LanguageModel
-    """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers.
-
-    Args:
-        model: object, folder or name.
-        stack: closes what was opened.
-        max_tokens: maximum number of generated tokens.
-        base_url: address of the server.
-        device: as torch names it.
-        batch_size: number of questions per forward pass.
-        concurrency: number of simultaneous requests to a server.
-        word_vectors: file of the word vectors of a checkpoint.
-
-    Raises:
-        InputError: there is no such model, or an option does not fit it.
-        ConnectionError: the Hub or the server cannot be reached.
-    """
+    """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers."""
     if not isinstance(model, str | Path):
         if any(callable(getattr(model, name, None)) for name in METHODS):
             return model
-        if callable(model):
-            return _FunctionModel(model)
-        raise InputError(
-            f"model is {shown(model)}; expected a name, a function, or an object with a method {' or '.join(METHODS)}"
-        )
+        if not callable(model):
+            expected = f"a name, a function, or an object with a method {' or '.join(METHODS)}"
+            raise InputError(f"model is {shown(model)}; expected {expected}")
+
+        def generate(prompts: Sequence[Prompt]) -> list[str]:
+            return [one if isinstance(one, str) else letter(int(one)) for one in map(model, prompts)]
+
+        return SimpleNamespace(name=getattr(model, "__name__", type(model).__name__), generate=generate)
     name = str(model)
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
@@ -150,9 +145,8 @@ def open_model(
     expected = "expected a folder, or a name on the Hub; for a server's model, give --base-url"
     config = (local if local.is_dir() else hub_folder("--model", name, ["config.json"], expected)) / "config.json"
     if not config.is_file():
-        raise InputError(
-            f"--model {name} has no config.json; expected a folder written by save_pretrained or vqa-mc train"
-        )
+        expected = "a folder written by save_pretrained or vqa-mc train"
+        raise InputError(f"--model {name} has no config.json; expected {expected}")
     from hf_vqa_mc.models import MODELS
 
     if read_json(config).get("model_type") in {one.config_class.model_type for one in MODELS.values()}:
@@ -166,33 +160,7 @@ def open_model(
     return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
 
 
-class _FunctionModel:
-    """A model of a function from a prompt to the text of an answer, or to the index of a choice."""
-
-    def __init__(self, function: Callable[[Prompt], str | int]) -> None:
-        self.function, self.name = function, getattr(function, "__name__", type(function).__name__)
-
-    def generate(self, prompts: Sequence[Prompt]) -> list[str]:
-        """The texts; a letter for an index."""
-        return [one if isinstance(one, str) else letter(int(one)) for one in map(self.function, prompts)]
-
-
-def _method(model: Any, name: str | None) -> Method:  # noqa: ANN401  a LanguageModel
-    """The method of a name, by default the model's first one; raises InputError if the model does not have it."""
-    own = [one for one in METHODS if callable(getattr(model, one, None))]
-    method = METHODS.find(own[0] if name is None else name)
-    if method.name not in own:
-        raise InputError(f"--method {name}: model {name_of(model)} cannot do this; expected {' or '.join(own)}")
-    return method
-
-
-def _inputs(
-    names: Sequence[str],
-    method: Method,
-    model: Any,  # noqa: ANN401  a LanguageModel
-    split: Split,
-    questions: Questions,
-) -> list[str]:
+def _inputs(names: Sequence[str], method: Method, model: Any, split: Split, questions: Questions) -> list[str]:  # noqa: ANN401
     """The inputs to ask, each once; raises InputError if one cannot be shown, or is the same as another."""
     found = list(dict.fromkeys(names))
     if method.compares_inputs and CHOICES_ONLY.name not in found:
@@ -203,7 +171,7 @@ def _inputs(
             why = f"--method {method.name} needs the choices; use --method generate"
         elif not given.choices and not method.lists_choices:
             why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
-        elif given.image is Shown.NONE:
+        elif not given.image:
             continue
         elif not getattr(model, "sees_images", True):
             why = f"model {name_of(model)} sees no images; use --inputs no-image,choices-only"
@@ -212,7 +180,7 @@ def _inputs(
             reason = split.images_missing or "the benchmark has no images"
             why = f"{videos}, and vqa-mc evaluate shows no video" if _videos(split) else reason
             why += "; or use --inputs no-image,choices-only"
-        elif given.image is Shown.OTHER and len(questions.image_rows) < 2:
+        elif given.image == "other" and len(questions.image_rows) < 2:
             why = "the benchmark has only one image; remove this input"
         if why:
             raise InputError(f"--inputs {name}: {why}")
@@ -240,12 +208,3 @@ def sampled(questions: Questions, count: int | None, seed: int) -> NDArray[np.in
     # rows in the order of their rank's share of the type: a prefix has every type in proportion
     first = np.argsort((within + keys[order]) / sizes[types[order]], kind="stable")[:count]
     return np.sort(order[first])
-
-
-def _extent(prompts: Prompts, jobs: Sequence[Job]) -> str:
-    """The size of a run: its prompts, estimated tokens and images."""
-    some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
-    texts = [prompts.text(INPUTS[job.input], job.row) for job in some]
-    tokens = sum(map(len, texts)) / len(texts) / CHARACTERS * len(jobs)
-    images = sum(INPUTS[job.input].image is not Shown.NONE for job in jobs)
-    return f"{len(jobs):,} prompts, about {tokens:,.0f} tokens of text to read, {images:,} with an image"

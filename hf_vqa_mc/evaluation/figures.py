@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method, Shown
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
 from hf_vqa_mc.scoring.table import percent, points, with_interval
@@ -54,21 +54,13 @@ class Share:
 
 
 def share(scores: Floats, clusters: Ints) -> Share:
-    """The mean of scores in [0, 1]; the interval is `mean_interval`.
-
-    >>> share(np.ones(10), np.arange(10)).low > 0.6
-    True
-    """
+    """The mean of scores in [0, 1]; the interval is `mean_interval`."""
     low, high = mean_interval(scores, clusters)
     return Share(float(scores.mean()), low, high, len(scores))
 
 
 def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
-    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster.
-
-    >>> difference(np.array([1.0, 1.0, 0.0, 1.0]), np.zeros(4), np.arange(4)).mean
-    0.75
-    """
+    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster."""
     found = one - other
     error, mean = standard_error(found, clusters), float(found.mean())
     if error is None or error < SMALLEST_ERROR:
@@ -78,23 +70,17 @@ def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
 
 
 class Picks:
-    """What was picked with one input and rule; a row has as many columns as rotations, at most one per choice.
+    """What was picked with one input and rule, each (rows, rotations): at most one rotation per choice.
 
-    Args:
-        picked: (rows, rotations): index of the picked choice in the row's own order; UNPARSED or FAILED; FAILED where
-            a row has fewer rotations.
-        shown: the same as shown, 0 for A.
-        labels: (rows,): index of the target.
+    ``picked`` are indices in the row's own order, UNPARSED or FAILED (also where a row has fewer rotations), ``shown``
+    the same as shown, 0 for A, ``asked`` whether there is a reply, and ``correct`` whether the target is picked.
     """
 
     def __init__(self, picked: Ints, shown: Ints, labels: Ints) -> None:
         self.picked, self.shown, self.labels = picked, shown, labels
-        self.asked = np.asarray(picked != FAILED)
-        """(rows, rotations): whether there is a reply"""
+        self.asked, self.correct = np.asarray(picked != FAILED), np.asarray(picked == labels[:, None])
         self.evaluated = np.asarray(self.asked.any(axis=1))
         """(rows,): whether there is any reply"""
-        self.correct = np.asarray(picked == labels[:, None])
-        """(rows, rotations): whether the target is picked"""
         counts, empty = self.asked.sum(1), np.full(len(picked), np.nan)
         self.scores = np.asarray(np.divide(self.correct.sum(1), counts, out=empty, where=counts > 0))
         """(rows,): share of rotations in which the target is picked; NaN without a reply"""
@@ -129,9 +115,9 @@ class Figures:
         return self.of(next(iter(self.picks)))
 
     @property
-    def rules(self) -> list[str]:
-        """The rules of the method, the first one its own."""
-        return max((list(rules) for rules in self.picks.values()), key=len)
+    def other_rules(self) -> list[str]:
+        """The rules of the method except its own."""
+        return max((list(rules) for rules in self.picks.values()), key=len)[1:]
 
     @cached_property
     def clusters(self) -> Ints:
@@ -160,12 +146,9 @@ class Figures:
     def favourite(self, name: str) -> str:
         """A sentence about the letter that is picked far more often than it is correct; "" if there is none."""
         most = max(self.positions(name), key=lambda one: one["picked"] - one["target"])
-        if most["picked"] - most["target"] < FAVOURED:
-            return ""
-        return (
-            f"With {name}, the model picks {most['letter']} in {percent(most['picked'])}% of its answers; it is "
-            f"correct in {percent(most['target'])}%."
-        )
+        often = f"picks {most['letter']} in {percent(most['picked'])}% of its answers"
+        sentence = f"With {name}, the model {often}; it is correct in {percent(most['target'])}%."
+        return sentence if most["picked"] - most["target"] >= FAVOURED else ""
 
     def circular(self, name: str) -> Share:
         """The share of rows that are answered correctly in every rotation."""
@@ -183,10 +166,8 @@ class Figures:
     def by_type(self, name: str) -> dict[str, float] | None:
         """The accuracy by question type; None without types."""
         picks, types = self.of(name), [self.questions.types[row] for row in self.rows]
-        if not any(types):
-            return None
-        kept = picks.evaluated
-        return mean_by(picks.scores[kept], [one for one, keep in zip(types, kept, strict=True) if keep])
+        kept = [one for one, keep in zip(types, picks.evaluated, strict=True) if keep]
+        return mean_by(picks.scores[picks.evaluated], kept) if any(types) else None
 
     def positions(self, name: str) -> list[dict[str, Any]]:
         """How often each position is picked, and how often the target is there."""
@@ -203,32 +184,27 @@ class Figures:
 
     def kinds(self, name: str) -> dict[str, dict[str, float]] | None:
         """How often a choice of each kind is picked, and its share of all choices; None without kinds."""
-        kinds = [self.split.rows["choice_kinds"][int(row)].as_py() for row in self.rows]
-        if not any(kinds):
+        all_kinds = [self.split.rows["choice_kinds"][row].as_py() for row in self.rows.tolist()]
+        if not any(all_kinds):
             return None
-        by_row = zip(kinds, map(self.questions.order, self.rows.tolist()), strict=True)
-        kinds = [of_row and [of_row[index] for index in order] for of_row, order in by_row]
-        picked, shown, parsed = Counter[str](), Counter[str](), 0
-        for of_row, kinds_of_row in zip(self.of(name).picked.tolist(), kinds, strict=True):
-            for index in of_row:
-                if index >= 0 and kinds_of_row:
-                    parsed += 1
-                    picked[kinds_of_row[index]] += 1
-                    shown.update({kind: count / len(kinds_of_row) for kind, count in Counter(kinds_of_row).items()})
-        return {kind: {"picked": picked[kind] / parsed, "share": shown[kind] / parsed} for kind in sorted(shown)}
+        picked, shown = Counter[str](), Counter[str]()
+        for row, kinds, indices in zip(self.rows.tolist(), all_kinds, self.of(name).picked.tolist(), strict=True):
+            order = self.questions.order(row)
+            for index in [index for index in indices if index >= 0 and kinds]:
+                picked[kinds[order[index]]] += 1
+                shown.update({kind: count / len(kinds) for kind, count in Counter(kinds).items()})
+        total = picked.total()
+        return {kind: {"picked": picked[kind] / total, "share": shown[kind] / total} for kind in sorted(shown)}
 
     def sets(self, name: str) -> Share | None:
         """The share of closed answer sets answered correctly, of those with all replies; None without sets."""
         if "set_id" not in self.split.original.column_names:
             return None
-        ids = [self.split.original["set_id"][int(row)].as_py() or "" for row in self.rows]
-        sizes = Counter(one or "" for one in self.split.original["set_id"].to_pylist())
-        correct: dict[str, list[bool]] = {}
-        picks = self.of(name)
-        columns = (ids, picks.evaluated.tolist(), picks.always_correct.tolist())
-        for one, evaluated, right in zip(*columns, strict=True):
-            if one and evaluated:
-                correct.setdefault(one, []).append(right)
+        ids, picks = [one or "" for one in self.split.original["set_id"].to_pylist()], self.of(name)
+        sizes, correct = Counter(ids), dict[str, list[bool]]()
+        for row, evaluated, right in zip(self.rows, picks.evaluated, picks.always_correct.tolist(), strict=True):
+            if ids[row] and evaluated:
+                correct.setdefault(ids[row], []).append(right)
         whole = [all(found) for one, found in correct.items() if len(found) == sizes[one]]
         return share(np.array(whole, float), np.arange(len(whole))) if whole else None
 
@@ -278,19 +254,16 @@ class Figures:
     def table(self) -> dict[str, list[Any]]:
         """Columns with one entry per row.
 
-        question_id, question_type (if there are types), cluster (number of the row's image in the split), choices,
-        label, leaked (correct in every rotation without image or question), and each input's pick and score. Labels
-        and picks are indices of ``choices``, which has the order that was shown without rotation.
+        cluster is the number of the row's image in the split; leaked: correct in every rotation without image or
+        question; labels and picks are indices of ``choices``, which has the order that was shown without rotation.
         """
         questions, rows = self.questions, self.rows.tolist()
-        types = [questions.types[row] for row in rows]
-        columns: dict[str, list[Any]] = {
-            "question_id": [questions.question_ids[row] for row in rows],
-            **({"question_type": types} if any(types) else {}),
-            "cluster": self.split.clusters[self.rows].tolist(),
-            "choices": [questions.choices[row] for row in rows],
-            "label": [(questions.labels or [])[row] for row in rows],
-        }
+        given = {"question_id": questions.question_ids, "question_type": questions.types,
+                 "cluster": self.split.clusters.tolist(), "choices": questions.choices,
+                 "label": questions.labels or []}  # fmt: skip
+        columns: dict[str, list[Any]] = {name: [values[row] for row in rows] for name, values in given.items()}
+        if not any(columns["question_type"]):
+            del columns["question_type"]
         if blind := [self.of(name).always_correct for name in self.picks if INPUTS[name].is_blind]:
             columns["leaked"] = np.any(blind, axis=0).tolist()
         for name in self.picks:
@@ -309,7 +282,7 @@ class Figures:
                 "accuracy": self.accuracy(name).percent(),
                 "full minus this": gain.points() if gain else "",
                 "all rotations": self.circular(name).percent() if self.rotations > 1 else "",
-                **{rule: percent(self.accuracy(name, rule).mean) for rule in self.rules[1:]},
+                **{rule: percent(self.accuracy(name, rule).mean) for rule in self.other_rules},
                 "whole sets": sets.percent() if sets else "",
                 **{key.replace("_", " "): f"{counts[key]:,}" if counts[key] else "" for key in COUNTED},
             }
@@ -328,12 +301,12 @@ class Figures:
         """Sentences below the table."""
         yield "Percent and 95% intervals, clustered by image."
         without = int((self.questions.images[self.rows] < 0).sum())
-        if without and any(INPUTS[name].image is not Shown.NONE for name in self.picks):
+        if without and any(INPUTS[name].image for name in self.picks):
             yield f"{counted(without, 'question')} without an image, asked without one with all inputs."
         if cut := sum(self.counts(name)["cut_off"] for name in self.picks):
             yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
-        if others := self.rules[1:]:
-            yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in others)}."
+        if self.other_rules:
+            yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in self.other_rules)}."
         yield from filter(None, map(self.favourite, self.picks))
         gains = {name: gain for name in self.picks if (gain := self.gain(name))}
         if any(gain.low is None for gain in gains.values()):
@@ -348,26 +321,16 @@ class Figures:
 def figures_of(
     questions: Questions, split: Split, method: Method, jobs: Sequence[Job], replies: Mapping[Job, Reply]
 ) -> Figures:
-    """The results of the jobs of a run.
-
-    Args:
-        questions: with labels.
-        split: the split that they are of.
-        method: with which they were answered.
-        jobs: the questions that were asked.
-        replies: with a reply to each job.
-    """
-    rows = np.array(list(dict.fromkeys(job.row for job in jobs)), np.int64)
-    index_of = {int(row): index for index, row in enumerate(rows)}
-    names = list(dict.fromkeys(job.input for job in jobs))
-    rotations: dict[int, dict[int, int]] = {}
+    """The results of the jobs of a run."""
+    rotations: dict[int, dict[int, int]] = {}  # of each row, in their order
     for job in jobs:
         of_row = rotations.setdefault(job.row, {})
         of_row.setdefault(job.rotation, len(of_row))
-    width = max(map(len, rotations.values()))
-    labels = np.array([(questions.labels or [])[row] for row in rows], np.int64)
-    picked: dict[str, dict[str, tuple[Ints, Ints]]] = {name: {} for name in names}
-    failures: dict[str, list[str]] = {name: [] for name in names}
+    rows, width = np.array(list(rotations), np.int64), max(map(len, rotations.values()))
+    index_of = {row: index for index, row in enumerate(rotations)}
+    labels = np.array([(questions.labels or [])[row] for row in rotations], np.int64)
+    picked: dict[str, dict[str, tuple[Ints, Ints]]] = {job.input: {} for job in jobs}
+    failures: dict[str, list[str]] = {name: [] for name in picked}
     for job in jobs:
         reply = replies[job]
         if reply.failure:
@@ -376,20 +339,15 @@ def figures_of(
             continue
         order = rotated(len(questions.choices[job.row]), job.rotation)
         texts = [questions.choices[job.row][index] for index in order]
-        unconditional = None
-        if method.compares_inputs:
-            without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation))
-            unconditional = without.scores if without is not None else None
-        for rule, shown in method.picks(reply, texts, unconditional).items():
+        without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
+        for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
             empty = np.full((2, len(rows), width), FAILED, np.int64)
             own, as_shown = picked[job.input].setdefault(rule, (empty[0], empty[1]))
             at = (index_of[job.row], rotations[job.row][job.rotation])
             as_shown[at] = shown
             own[at] = order[shown] if shown >= 0 else shown
     nothing = np.full((len(rows), width), FAILED, np.int64)
-    picks = {
-        name: {rule: Picks(own, shown, labels) for rule, (own, shown) in rules.items()}
-        or {"": Picks(nothing, nothing, labels)}
-        for name, rules in picked.items()
-    }
+    picks = {}
+    for name, rules in picked.items():
+        picks[name] = {rule: Picks(*of, labels) for rule, of in (rules or {"": (nothing, nothing)}).items()}
     return Figures(questions, split, method, rows, picks, failures, replies, jobs)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
@@ -21,17 +20,16 @@ from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
-from hf_vqa_mc.evaluation.figures import share
-from hf_vqa_mc.evaluation.instructed import instructed_replies
+from hf_vqa_mc.evaluation.figures import Ints, share
 from hf_vqa_mc.evaluation.language_model import name_of
-from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder
+from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder, instructed_replies
 from hf_vqa_mc.evaluation.settings import JudgeSettings
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import CONFIDENCE
 from hf_vqa_mc.scoring.table import with_interval
-from hf_vqa_mc.scoring.written_letters import NO_OTHER, written_letters
+from hf_vqa_mc.scoring.written_answers import NO_OTHER, written_letters
 from hf_vqa_mc.version import __version__
 
 WORDNET = "wordnet"
@@ -49,6 +47,10 @@ MOST_TYPES = 20
 """Maximum number of question types, the most frequent first."""
 RESAMPLES = 2_000
 """Bootstrap samples of images for the interval of F1."""
+
+
+Found = dict[int, frozenset[int] | None]
+"""Row to the indices of the choices that a model finds correct; None for a reply that cannot be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,8 @@ class Judgement:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """All figures; fractions."""
-        judges, decoys = {self.judge: "flag", WORDNET: "wordnet"}, self.decoys
+        judges, decoys = {self.judge: "flag", WORDNET: "wordnet"} if "label" in self.decoys else {}, self.decoys
+        calibration = {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
         return {
             **{name: value for name, value in self.run.items() if name != "example"},
             "judge": public_name(self.judge),
@@ -90,9 +93,7 @@ class Judgement:
             "failed": len(self.failures),
             "groups": list(_groups(decoys)),
             "agreement": None if self.judge == WORDNET else _agreement(decoys),
-            "calibration": {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
-            if "label" in decoys
-            else None,
+            "calibration": calibration if "label" in decoys else None,
         }
 
     def notes(self) -> Iterator[str]:
@@ -128,21 +129,14 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     benchmark = load(settings, progress)
     questions = presented_questions(benchmark, None, hide_answers=False)
     rows = sampled(questions, settings.sample, settings.seed)
-    found: dict[int, frozenset[int] | None] | None = None
-    unparsed: list[str] = []
-    failures: list[str] = []
-    run: dict[str, Any] = {
-        "version": __version__,
-        "judge": WORDNET,
-        "dataset": public_name(settings.dataset_name),
-        "config": benchmark.config,
-        "split": benchmark.test.name,
-    }
+    found: Found | None = None
+    unparsed, failures = list[str](), list[str]()
+    run: dict[str, Any] = {"version": __version__, "judge": WORDNET, "dataset": public_name(settings.dataset_name)}
+    run |= {"config": benchmark.config, "split": benchmark.test.name}
     if settings.model == WORDNET:
-        with RunFolder(settings.output, run).open():
-            pass  # checks and writes the settings
-        if settings.output is not None:
-            (settings.output / ANSWERS).unlink()  # empty
+        with RunFolder(settings.output, run).open():  # checks and writes the settings
+            if settings.output is not None:
+                (settings.output / ANSWERS).unlink()  # empty
     else:
         found = {}
         run["max_tokens"] = settings.max_tokens
@@ -164,12 +158,7 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     return Judgement(*about, decoys, len(rows), unparsed, failures, benchmark.notes)
 
 
-def _decoys(
-    benchmark: Benchmark,
-    questions: Questions,
-    rows: NDArray[np.int64],
-    found: Mapping[int, frozenset[int] | None] | None,
-) -> pd.DataFrame:
+def _decoys(benchmark: Benchmark, questions: Questions, rows: Ints, found: Found | None) -> pd.DataFrame:
     """The decoys of some rows, with what a model has ``found`` by row and what WordNet finds; see `Judgement`."""
     split = benchmark.test
     some = split.rows.take(rows)
@@ -212,13 +201,11 @@ def _labels(people: Sequence[Verdict], decoys: pd.DataFrame, path: Path) -> list
 
 def _groups(decoys: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Flagged decoys and rows with any, of all, by decoy kind and by question type; only those that are judged."""
-    known = decoys[decoys["flag"] != UNKNOWN]
+    known, types = decoys[decoys["flag"] != UNKNOWN], Counter(decoys["question_type"]).most_common(MOST_TYPES)
     groups = [("", "all", known)]
     groups += [("decoys", kind.legend, known[known["kind"] == name]) for name, kind in CHOICE_KINDS.items()]
-    types = Counter(decoys["question_type"])
-    if len(types) > 1:
-        frequent = [name for name, _ in types.most_common(MOST_TYPES)]
-        groups += [("question type", name or "(none)", known[known["question_type"] == name]) for name in frequent]
+    for name, _ in types if len(types) > 1 else ():
+        groups.append(("question type", name or "(none)", known[known["question_type"] == name]))
     for of, name, some in groups:
         if len(some):
             flags = some.assign(flag=some["flag"] == YES, wordnet=some["wordnet"] == YES)
@@ -238,14 +225,9 @@ def _agreement(decoys: pd.DataFrame) -> dict[str, Any] | None:
         return None
     same = float((one == other).mean())
     by_chance = float(one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean()))
-    return {
-        "decoys": len(one),
-        "both": int((one & other).sum()),
-        "judge_only": int((one & ~other).sum()),
-        "wordnet_only": int((~one & other).sum()),
-        "same": same,
-        "kappa": None if by_chance == 1 else (same - by_chance) / (1 - by_chance),
-    }
+    masks = {"both": one & other, "judge_only": one & ~other, "wordnet_only": ~one & other}
+    kappa = None if by_chance == 1 else (same - by_chance) / (1 - by_chance)
+    return {"decoys": len(one), **{name: int(of.sum()) for name, of in masks.items()}, "same": same, "kappa": kappa}
 
 
 def _calibration(decoys: pd.DataFrame, column: str) -> dict[str, Any]:

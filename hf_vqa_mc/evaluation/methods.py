@@ -2,25 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from math import isfinite, nan
+from typing import Literal
 
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.written_answers import written_choice
-
-
-class Shown(Enum):
-    """The image that a model is shown."""
-
-    OWN = "own"
-    """the question's image"""
-    OTHER = "other"
-    """the image of another question, drawn at random"""
-    GRAY = "gray"
-    """a gray image of the same size"""
-    NONE = "none"
-    """no image"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +15,8 @@ class Input:
     """A selection of image, question and choices; ``--inputs``."""
 
     name: str
-    image: Shown
+    image: Literal["own", "other", "gray", ""]
+    """the question's image, that of another question at random, a gray one of the same size, or none"""
     question: bool
     choices: bool
     sentence: str
@@ -37,20 +25,20 @@ class Input:
     @property
     def is_blind(self) -> bool:
         """Whether image or question cannot be used to answer."""
-        return self.image is not Shown.OWN or not self.question
+        return self.image != "own" or not self.question
 
 
-FULL = Input("full", Shown.OWN, True, True, "image, question and choices")
-NO_IMAGE = Input("no-image", Shown.NONE, True, True, "question and choices, no image")
-CHOICES_ONLY = Input("choices-only", Shown.NONE, False, True, "choices, neither image nor question")
-QUESTION_ONLY = Input("question-only", Shown.NONE, True, False, "question, neither image nor choices")
+FULL = Input("full", "own", True, True, "image, question and choices")
+NO_IMAGE = Input("no-image", "", True, True, "question and choices, no image")
+CHOICES_ONLY = Input("choices-only", "", False, True, "choices, neither image nor question")
+QUESTION_ONLY = Input("question-only", "", True, False, "question, neither image nor choices")
 INPUTS: Listing[Input] = Listing(
     "input",
     FULL,
     NO_IMAGE,
-    Input("other-image", Shown.OTHER, True, True, "question and choices with the image of another question"),
-    Input("gray-image", Shown.GRAY, True, True, "question and choices with a gray image"),
-    Input("no-question", Shown.OWN, False, True, "image and choices, no question"),
+    Input("other-image", "other", True, True, "question and choices with the image of another question"),
+    Input("gray-image", "gray", True, True, "question and choices with a gray image"),
+    Input("no-question", "own", False, True, "image and choices, no question"),
     CHOICES_ONLY,
     QUESTION_ONLY,
 )

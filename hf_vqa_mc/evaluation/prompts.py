@@ -13,7 +13,7 @@ import numpy as np
 from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method, Shown
+from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
 
 GRAY = (128, 128, 128)
@@ -49,25 +49,18 @@ def rotated(count: int, rotation: int) -> list[int]:
 class Prompts:
     """Makes the prompts of jobs; thread-safe.
 
-    Args:
-        questions: of the benchmark.
-        method: the way to get an answer.
-        seed: of the images of other questions.
-        instruction: last line of each prompt; by default that of the method.
-
-    Raises:
-        InputError: a row has more choices than letters.
+    The last line of each is the ``instruction``, by default that of the method; or that of a ``template`` with
+    ``{letter}`` and ``{target}`` of the correct choice. ``seed`` is of the images of other questions.
     """
 
-    def __init__(self, questions: Questions, method: Method, seed: int, instruction: str | None = None) -> None:
-        self.questions, self.method, self.instruction = questions, method, instruction
-        if method.lists_choices:
-            for row, texts in enumerate(questions.choices):
-                if len(texts) > len(LETTERS):
-                    raise InputError(
-                        f"{questions.where(row)}: {len(texts)} choices, but there are {len(LETTERS)} letters; use "
-                        "--method likelihood"
-                    )
+    def __init__(
+        self, questions: Questions, method: Method, seed: int, instruction: str | None = None, template: str = ""
+    ) -> None:
+        self.questions, self.method, self.instruction, self.template = questions, method, instruction, template
+        for row, texts in enumerate(questions.choices if method.lists_choices else ()):
+            if len(texts) > len(LETTERS):
+                counts = f"{len(texts)} choices, but there are {len(LETTERS)} letters"
+                raise InputError(f"{questions.where(row)}: {counts}; use --method likelihood")
         source = questions.source
         self._counts = [source.count(row) if source else 0 for row in questions.image_rows]
         """(images,): number of image files; more than one if a row has several"""
@@ -81,45 +74,44 @@ class Prompts:
         self._images = lru_cache(IMAGES_KEPT)(self._read)
 
     def prompt(self, job: Job) -> Prompt:
-        """The prompt of a job.
-
-        Raises:
-            InputError: an image cannot be read.
-        """
+        """The prompt of a job; raises InputError if an image cannot be read."""
         given, row = INPUTS[job.input], job.row
         texts = self.questions.choices[row]
         choices = tuple(texts[index] for index in rotated(len(texts), job.rotation))
-        question = self.questions.questions[row] if given.question else ""
-        return Prompt(self.text(given, row, job.rotation), choices, question, self.images(given, row))
+        question, images = self.questions.questions[row] if given.question else "", tuple[bytes, ...]()
+        image = int(self.questions.images[row])
+        if given.image and image >= 0:
+            other = self._other[image] if given.image == "other" else image
+            if given.image == "other" and other == image:
+                count = f"{self._counts[image]} images"
+                raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
+            images = self._images(other, given.image == "gray")
+        return Prompt(self.text(given, row, job.rotation), choices, question, images)
 
     def text(self, given: Input, row: int, rotation: int = 0) -> str:
         """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""
-        lines = []
-        context, question, *choices = self.row_texts(given, row)
-        if given.question:
-            lines += [f"Context: {context}"] if context else []
-            lines.append(f"Question: {question}")
-        if given.choices and self.method.lists_choices:
-            order = rotated(len(choices), rotation)
-            lines += [f"{letter}. {choices[index]}" for letter, index in zip(LETTERS, order, strict=False)]
+        context, question, *choices = self._row_texts(given, row)
         listed = given.choices and self.method.lists_choices
+        lines = [f"Context: {context}" if context else "", f"Question: {question}"] if given.question else []
+        order = rotated(len(choices), rotation) if listed else []
+        lines += [f"{letter}. {choices[index]}" for letter, index in zip(LETTERS, order, strict=False)]
         instruction = self.method.instruction if listed else self.method.without_choices
         lines.append(instruction if self.instruction is None else self.instruction)
+        if self.template:
+            label = (self.questions.labels or [])[row]
+            lines.append(self.template.format(letter=LETTERS[label], target=choices[label]))
         return "\n".join(filter(None, lines))
 
-    def row_texts(self, given: Input, row: int) -> list[str]:
-        """Context, question and choices of a row with ``<image 1>``, or ``[image 1]`` if the image is not shown.
-
-        Placeholders without a number name the images in order.
-        """
+    def _row_texts(self, given: Input, row: int) -> list[str]:
+        """Context, question and choices of a row with ``<image 1>``, or ``[image 1]`` if the image is not shown."""
         texts = [self.questions.others.contexts[row], self.questions.questions[row], *self.questions.choices[row]]
         image = int(self.questions.images[row])
         count = self._counts[image] if image >= 0 else 0
         found = [int(number) for text in texts for number in _PLACEHOLDER.findall(text) if number]
         first, before = (0 if 0 in found else 1), max(found, default=0)
-        shape = "[image {}]" if given.image is Shown.NONE else "<image {}>"
+        shape = "[image {}]" if not given.image else "<image {}>"
 
-        def named(match: re.Match[str]) -> str:
+        def named(match: re.Match[str]) -> str:  # without a number: the next image
             nonlocal before
             before += not match[1]
             number = int(match[1]) + 1 - first if match[1] else before
@@ -134,41 +126,27 @@ class Prompts:
             if has_question:
                 yield self.questions.questions[row]
 
-    def images(self, given: Input, row: int) -> tuple[bytes, ...]:
-        """The image files that an input shows."""
-        image = int(self.questions.images[row])
-        if given.image is Shown.NONE or image < 0:
-            return ()
-        if given.image is Shown.OTHER:
-            if self._other[image] == image:
-                count = f"{self._counts[image]} images"
-                raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
-            image = self._other[image]
-        return self._images(image, given.image is Shown.GRAY)
-
     def check_images(self, model: Any) -> None:  # noqa: ANN401  a LanguageModel
         """Raise InputError if a row has more images than the model takes in a prompt."""
-        image = int(np.argmax(self._counts)) if self._counts else 0
-        most = self._counts[image] if self._counts else 0
+        most = max(self._counts, default=0)
         if most > 1 and (limit := getattr(model, "max_images", 1)) is not None and most > limit:
             takes = "one image" if limit == 1 else f"{limit} images"
             raise InputError(
-                f"{self.questions.where(self.questions.image_rows[image])}: the row has {most} images, but model "
-                f"{name_of(model)} takes {takes} in a prompt; use another model, or --inputs no-image,choices-only"
+                f"{self.questions.where(self.questions.image_rows[self._counts.index(most)])}: the row has {most} "
+                f"images, but model {name_of(model)} takes {takes} in a prompt; use another model, or --inputs "
+                "no-image,choices-only"
             )
 
     def fingerprint(self) -> str:
         """Checksum of all questions, contexts, choices and labels, and of which rows share images."""
-        digest = hashlib.sha256()
-        found, labels = self.questions, self.questions.labels or []
-        columns = (found.question_ids, found.questions, found.choices, labels, found.others.contexts)
-        for *texts, image in zip(*columns, found.images.tolist(), strict=True):
-            digest.update(repr((*texts, image)).encode("utf-8", "backslashreplace"))
+        digest, found = hashlib.sha256(), self.questions
+        columns = (found.question_ids, found.questions, found.choices, found.labels or [], found.others.contexts)
+        for row in zip(*columns, found.images.tolist(), strict=True):
+            digest.update(repr(row).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
     def _read(self, image: int, gray: bool) -> tuple[bytes, ...]:
-        row = self.questions.image_rows[image]
-        source = self.questions.source
+        row, source = self.questions.image_rows[image], self.questions.source
         try:
             contents = source.read(row) if source else ()
             if not contents:
@@ -182,8 +160,7 @@ def _gray(content: bytes) -> bytes:
     """A gray image of the same size."""
     from PIL import Image
 
-    with opened_picture(content) as opened:
-        size = opened.size
     file = io.BytesIO()
-    Image.new("RGB", size, GRAY).save(file, "PNG")
+    with opened_picture(content) as opened:
+        Image.new("RGB", opened.size, GRAY).save(file, "PNG")
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""The folder of an evaluation: its settings, and each answer as soon as it is there.
+"""A run of a model: its folder with its settings and each answer as soon as it is there, and its requests.
 
 ::
 
@@ -10,37 +10,41 @@ A run that was stopped at any moment continues with the questions that have no a
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
+from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hf_vqa_mc.data.questions import Questions
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.prompts import Job
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
+from hf_vqa_mc.evaluation.methods import FULL, INPUTS, METHODS, NO_IMAGE, Method
+from hf_vqa_mc.evaluation.prompts import Job, Prompts
 from hf_vqa_mc.evaluation.settings import EVALUATIONS
 from hf_vqa_mc.io.atomic import locked, write_json
 from hf_vqa_mc.io.interruption import resumable
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import check_folder
+from hf_vqa_mc.io.progress import Progress
 
 SETTINGS, ANSWERS = "run.json", "answers.jsonl"
 RESULTS, ROWS = "results.json", "rows.parquet"
 _JOB = ("row", "input", "rotation")
+WAITING = 2
+"""Batches per thread that are prepared before earlier ones are done."""
+FIRST_FAILURES = 8
+"""If all of the first replies are failures, the run ends."""
+INSTRUCTED = replace(METHODS["generate"], instruction="")
+Batch = tuple[dict[Job, Reply], dict[Job, Reply]]
+"""The model's replies to jobs, and the failures of those whose prompt cannot be made."""
 
 
 class RunFolder:
-    """The folder of an evaluation, or memory if ``path`` is None.
-
-    Args:
-        path: created if missing; its parent must exist, except for `EVALUATIONS`.
-        settings: all that answers depend on.
-        option: names the folder in messages.
-
-    Raises:
-        InputError: the folder holds something else, or a run with other settings; names the first one that differs.
-    """
+    """The folder of an evaluation, or memory if ``path`` is None; InputError if it has something else."""
 
     def __init__(self, path: Path | None, settings: Mapping[str, Any], option: str = "--output") -> None:
         self.path, self.settings, self.option = path, dict(settings), option
@@ -64,27 +68,9 @@ class RunFolder:
                 self._file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
             self._file.flush()
 
-    def _read(self, path: Path) -> int:
-        """Add the answers of a file; returns the end of its last complete line, after which a process was killed."""
-        end = 0
-        with path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                record = json.loads(line)
-                job = Job(*(record.pop(name) for name in _JOB))
-                lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-                self.replies[job] = Reply(**(record | lists))
-                end += len(line)
-        return end
-
     @contextmanager
     def open(self) -> Iterator["RunFolder"]:
-        """Read the answers, and append new ones; other processes are excluded.
-
-        Raises:
-            InputError: another process writes to the folder.
-        """
+        """Read the answers, and append new ones; other processes are excluded."""
         if self.path is None:
             yield self
             return
@@ -92,25 +78,29 @@ class RunFolder:
         with locked(self.path / ".lock", f"{self.option} {self.path}: another process writes to it; wait for it"):
             self._check()
             write_json(self.path / SETTINGS, self.settings, 1)
-            try:
-                with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
-                    self._file.truncate(self._read(self.path / ANSWERS))
-                    yield self
-            finally:
-                self._file = None
+            with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
+                whole, end, _ = (self.path / ANSWERS).read_bytes().rpartition(b"\n")
+                for line in whole.splitlines():
+                    record = json.loads(line)
+                    job = Job(*(record.pop(name) for name in _JOB))
+                    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+                    self.replies[job] = Reply(**(record | lists))
+                self._file.truncate(len(whole) + len(end))  # an incomplete line: a process was killed
+                yield self
 
     def check_results(self, jobs: Sequence[Job]) -> None:
         """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
         if self.path is None or not (self.path / RESULTS).is_file():
             return
-        found = read_json(self.path / RESULTS)
-        before = (found["questions"], list(found["inputs"]), found["rotations"])
-        inputs = list(dict.fromkeys(job.input for job in jobs))
-        rotations = max(Counter((job.row, job.input) for job in jobs).values())
-        now = (len({job.row for job in jobs}), inputs, rotations)
-        is_less = (now[0] < before[0], not set(before[1]) <= set(inputs), now[2] < before[2])
-        for name, old, new, less in zip(("questions", "inputs", "rotations"), before, now, is_less, strict=True):
-            if less:
+        before = read_json(self.path / RESULTS)
+        now: dict[str, Any] = {
+            "questions": len({job.row for job in jobs}),
+            "inputs": list(dict.fromkeys(job.input for job in jobs)),
+            "rotations": max(Counter((job.row, job.input) for job in jobs).values()),
+        }
+        for name, new in now.items():
+            old = list(before[name]) if name == "inputs" else before[name]
+            if not set(old) <= set(new) if name == "inputs" else new < old:
                 raise InputError(
                     f"{self.option} {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose "
                     f"another folder, or the same {name} or more to extend it"
@@ -119,10 +109,8 @@ class RunFolder:
     def _check(self) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""
         folder = self.path
-        if folder is None or not folder.is_dir():
-            return
-        names = {one.name for one in folder.iterdir()}
-        if not names - {".lock"}:
+        names = {one.name for one in folder.iterdir()} - {".lock"} if folder is not None and folder.is_dir() else set()
+        if folder is None or not names:
             return
         if SETTINGS not in names:
             raise InputError(f"{self.option} {folder} is a folder that vqa-mc evaluate did not write; choose another")
@@ -133,3 +121,152 @@ class RunFolder:
                     f"{self.option} {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
                     "choose another folder, or the same settings to resume it"
                 )
+
+
+def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: Sequence[int]) -> list[Job]:
+    """The jobs of an evaluation, row by row, so that an interrupted one has all inputs of the same rows."""
+    counts = {row: min(rotations, sizes[row]) for row in rows}
+    parts = ((row, part * sizes[row] // count) for row, count in counts.items() for part in range(count))
+    return [Job(row, name, rotation) for row, rotation in parts for name in inputs]
+
+
+def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
+    """Ask all jobs that have no reply yet, and add their replies to the run."""
+    todo = [job for job in jobs if run.lacks(job)]
+    done = len(jobs) - len(todo)
+    step = f"asking {name_of(model)}"
+    progress(step, done, len(jobs))
+    failures: list[str] = []
+    answered = len(todo) < len(jobs)
+    with closing(_all_replies(model, method, prompts, todo)) as batches:
+        for replies, unmade in batches:
+            run.add(replies | unmade)
+            done += len(replies) + len(unmade)
+            progress(step, done, len(jobs))
+            answered = answered or any(not reply.failure for reply in replies.values())
+            failures += [] if answered else [reply.failure for reply in replies.values()]
+            if len(failures) >= FIRST_FAILURES and not answered:
+                first = f"the first {len(failures)} questions: {failures[0]}"
+                raise InputError(f"model {name_of(model)} answers none of {first}")
+
+
+def check_replies(jobs: Sequence[Job], run: RunFolder) -> None:
+    """Raise InputError if no prompt of an input has a reply."""
+    for name in dict.fromkeys(job.input for job in jobs):
+        found = [run.replies[job].failure for job in jobs if job.input == name]
+        if all(found):
+            raise InputError(f"--inputs {name}: none of the {len(found):,} prompts has a reply: {found[0]}")
+
+
+def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Generator[Batch, None, None]:  # noqa: ANN401
+    """The replies to batches of jobs as they come."""
+    size, threads = max(1, getattr(model, "batch_size", 1)), max(1, getattr(model, "concurrency", 1))
+    batches = _batches(jobs, size)
+    if threads == 1:
+        for batch in batches:
+            yield _replies(model, method, prompts, batch)
+        return
+    pool = ThreadPoolExecutor(threads, "vqa-mc-evaluate")
+    try:
+        waiting: set[Future[Batch]] = set()
+        while True:
+            for batch in islice(batches, WAITING * threads - len(waiting)):
+                waiting.add(pool.submit(_replies, model, method, prompts, batch))
+            if not waiting:
+                return
+            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            if any(one.exception() for one in finished):  # store the replies that are on their way, then raise it
+                pool.shutdown(cancel_futures=True)
+                finished |= {one for one in waiting if not one.cancelled()}
+            for one in sorted(finished, key=lambda one: one.exception() is not None):
+                yield one.result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # requests on their way must end before the connections are closed
+
+
+def _batches(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
+    """Batches of jobs that are shown an image, or not, in order: models cannot mix them."""
+    batches: dict[bool, list[Job]] = {}
+    for job in jobs:
+        is_shown = bool(INPUTS[job.input].image)
+        batches.setdefault(is_shown, []).append(job)
+        if len(batches[is_shown]) == size:
+            yield batches.pop(is_shown)
+    yield from batches.values()
+
+
+def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job]) -> Batch:  # noqa: ANN401
+    """The replies to one batch; a prompt that cannot be made is a failure."""
+    found, unmade, made = dict[Job, Reply](), dict[Job, Reply](), dict[Job, Prompt]()
+    for job in batch:
+        try:
+            made[job] = prompts.prompt(job)
+        except InputError as error:
+            unmade[job] = Reply(failure=str(error))
+    if made:
+        given = getattr(model, method.name)(list(made.values()))
+        given = list(given) if isinstance(given, Iterable) else [given]
+        if len(given) != len(made):
+            raise InputError(f"model {name_of(model)} returned {len(given)} replies to {len(made)} prompts")
+        for (job, prompt), reply in zip(made.items(), given, strict=True):
+            found[job] = _checked(reply, method, prompt, name_of(model), prompts.questions.where(job.row))
+    return found, unmade
+
+
+def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) -> Reply:  # noqa: ANN401  of any model
+    """What a model returned as a Reply."""
+    given = Reply(text=reply) if isinstance(reply, str) else reply
+    try:
+        given = given if isinstance(given, Reply) else Reply(scores=tuple(reply))
+        scores = None if given.scores is None else tuple(None if one is None else float(one) for one in given.scores)
+        lengths = None if given.lengths is None else tuple(map(int, given.lengths))
+        tokens = None if given.tokens is None else (int(given.tokens[0]), int(given.tokens[1]))
+    except (TypeError, ValueError):
+        expected = "a text, a list of scores or a Reply"
+        raise InputError(f"model {name} returned {shown(reply)}; expected {expected}") from None
+    if (odd := next((one for one in scores or () if one is not None and not one < inf), None)) is not None:
+        raise InputError(f"{where}: model {name} returned the score {odd}; expected numbers, or None where unknown")
+    scores = scores and tuple(None if one == -inf else one for one in scores)
+    found = replace(given, scores=scores, lengths=lengths, tokens=tokens)
+    if found.failure:
+        return found
+    if method.name == "generate":
+        if found.text is None:
+            raise InputError(f"model {name} returned no text for --method generate")
+    elif found.scores is None or len(found.scores) != len(prompt.choices):
+        count = "no" if found.scores is None else len(found.scores)
+        raise InputError(f"model {name} returned {count} scores for {len(prompt.choices)} choices")
+    return found
+
+
+def instructed_replies(
+    model: Any,  # noqa: ANN401  a LanguageModel
+    questions: Questions,
+    rows: Sequence[int],
+    template: str,
+    run: dict[str, Any],
+    folder: Path | None,
+    progress: Progress,
+    option: str = "--output",
+) -> dict[int, Reply]:
+    """Row to what a model replies to an instruction; it is shown the image if there is one and it sees images.
+
+    ``run`` are the settings of the run, to which what the model is shown is added; see `Prompts` for the template.
+    """
+    if not callable(getattr(model, INSTRUCTED.name, None)):
+        raise InputError(f"--model {name_of(model)} generates no text; use a language model that does")
+    given = FULL if getattr(model, "sees_images", True) and questions.image_rows else NO_IMAGE
+    prompts = Prompts(questions, INSTRUCTED, seed=0, template=template)
+    if given is FULL:
+        prompts.check_images(model)
+    run |= {
+        "model_version": getattr(model, "version", None),
+        "input": given.name,
+        "questions_sha256": prompts.fingerprint(),
+        "example": prompts.text(given, 0),
+    }
+    jobs = [Job(row, given.name, 0) for row in rows]
+    with RunFolder(folder, run, option).open() as stored:
+        ask(model, INSTRUCTED, prompts, jobs, stored, progress)
+        check_replies(jobs, stored)
+        return {job.row: stored.replies[job] for job in jobs}

@@ -54,24 +54,14 @@ class Run:
 
 
 def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None) -> list[Run]:
-    """Read the runs; their names are distinct.
-
-    Args:
-        paths: two or more folders of vqa-mc evaluate, or files of vqa-mc score.
-        input_name: the input to compare; by default full, else the first one of each run.
-        metric: the metric to compare; by default that of vqa-mc evaluate, else the first one of the first file.
-
-    Raises:
-        InputError: a path is no finished run, has no such input or metric, or the runs are of different benchmarks.
-    """
+    """Read the runs; their names are distinct."""
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
     if len(paths) < 2:
         raise InputError(f"RUNS: expected two or more, each {EXPECTED}; runs of vqa-mc train are only listed")
-    twice = [str(one) for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]
-    if twice:
-        raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
+    for twice in (str(one) for one, other in combinations(paths, 2) if one.resolve() == other.resolve()):
+        raise InputError(f"RUNS: {twice} is given twice; remove one of them")
     if any(path.is_dir() for path in paths):
         if metric not in (None, ACCURACY):
             raise InputError(f"--metric {metric}: the folders of vqa-mc evaluate have {ACCURACY} only")
@@ -90,13 +80,10 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
 
 def _evaluated(path: Path, input_name: str | None) -> Run:
     """The run in a folder of vqa-mc evaluate."""
-    missing = [name for name in (RESULTS, ROWS) if not (path / name).is_file()]
-    if missing and (path / SETTINGS).is_file():
-        raise InputError(
-            f"{path}: the evaluation is not finished ({missing[0]} is missing); run it again to resume it"
-        )
-    if missing:
-        raise InputError(f"{path}: {missing[0]} is missing; expected {EXPECTED}")
+    for name in (name for name in (RESULTS, ROWS) if not (path / name).is_file()):
+        if (path / SETTINGS).is_file():
+            raise InputError(f"{path}: the evaluation is not finished ({name} is missing); run it again to resume it")
+        raise InputError(f"{path}: {name} is missing; expected {EXPECTED}")
     found = read_json(path / RESULTS)
     inputs = found["inputs"]
     if input_name is not None and input_name not in inputs:
@@ -147,21 +134,17 @@ def _about(found: Mapping[str, Any], model: str | None, path: Path) -> tuple[str
 
 def _check_same_benchmark(one: Run, other: Run) -> None:
     """Raise InputError if two runs are known to be of different questions."""
+    differ = f"{one.path} and {other.path} are not of the same benchmark"
     checksums = one.benchmark["questions_sha256"], other.benchmark["questions_sha256"]
     if all(checksums):
         if checksums[0] != checksums[1]:
-            raise InputError(
-                f"{one.path} and {other.path} are not of the same benchmark: questions, choices or labels differ "
-                "(questions_sha256); evaluate both on the same version and split (for a part, use --sample)"
-            )
+            remedy = "evaluate both on the same version and split (for a part, use --sample)"
+            raise InputError(f"{differ}: questions, choices or labels differ (questions_sha256); {remedy}")
         return
     for name in ("dataset", "config", "split"):
         a, b = one.benchmark[name], other.benchmark[name]
         if a and b and PurePath(a).name != PurePath(b).name:
-            raise InputError(
-                f"{one.path} and {other.path} are not of the same benchmark: the {name} is {shown(a)} and {shown(b)}; "
-                "compare runs of one benchmark"
-            )
+            raise InputError(f"{differ}: the {name} is {shown(a)} and {shown(b)}; compare runs of one benchmark")
 
 
 def is_trained(path: Path) -> bool:
@@ -172,12 +155,8 @@ def is_trained(path: Path) -> bool:
 def trained_run(path: Path) -> dict[str, Any]:
     """The result of a run of vqa-mc train on its test split, else on its validation split; it has no question's score.
 
-    Returns:
-        run (its folder), tested (config and split), model, metric, mean and interval (fractions), chance, questions;
-        None if unknown.
-
-    Raises:
-        InputError: the run is not finished.
+    Run (its folder), tested (config and split), model, metric, mean and interval (fractions), chance, questions; None
+    if unknown.
     """
     record = read_json(next(path / name for name in RECORDS if (path / name).is_file()))
     if not record.get("finished", True):

@@ -32,6 +32,8 @@ MOST_SIGNS = 300
 ALTERNATIVES = 20
 """Number of most probable tokens that are requested, the maximum of most servers."""
 _IMAGE_LIMIT = re.compile(r"(?i)at most \d+ image|(only|more than) (one|a single|1) image|multiple images")
+MEDIA_TYPES = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
+"""By the first bytes of a file."""
 REFUSED = (401, 403, 404)
 """Status codes that end a run: no other request can succeed."""
 
@@ -40,17 +42,6 @@ class ServedModel:
     """A model behind a server with the chat completions API.
 
     The key is read from the environment variable OPENAI_API_KEY only, and never written.
-
-    Args:
-        name: as the server lists it.
-        base_url: such as ``http://localhost:8000/v1``.
-        concurrency: number of simultaneous requests.
-        max_tokens: maximum number of generated tokens.
-
-    Raises:
-        InputError: the server serves other models, or refuses the key.
-        ConnectionError: it cannot be reached.
-        MissingExtra: the package openai is not installed.
     """
 
     sees_images = True
@@ -65,11 +56,9 @@ class ServedModel:
         self.name, self.concurrency, self.max_tokens, self._url = name, concurrency, max_tokens, base_url
         self._errors: Any = openai
         self._limits: dict[str, int | None] = {"temperature": 0, "max_tokens": None}
-        key = os.environ.get(KEY, "").strip()
-        self._key = key
-        self._client: Any = openai.OpenAI(
-            base_url=base_url, api_key=key or "none", timeout=TIMEOUT, max_retries=RETRIES
-        )
+        self._key = os.environ.get(KEY, "").strip()
+        options: dict[str, Any] = {"timeout": TIMEOUT, "max_retries": RETRIES}
+        self._client: Any = openai.OpenAI(base_url=base_url, api_key=self._key or "none", **options)
         try:
             self._check_served()
         except BaseException:
@@ -78,10 +67,8 @@ class ServedModel:
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter among the most probable next tokens; None for the others."""
-        return [
-            self._asked(prompt, self._letters, {"logprobs": True, "top_logprobs": ALTERNATIVES}, 1)
-            for prompt in prompts
-        ]
+        options = {"logprobs": True, "top_logprobs": ALTERNATIVES}
+        return [self._asked(prompt, self._letters, options, 1) for prompt in prompts]
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The text, at temperature 0."""
@@ -97,12 +84,8 @@ class ServedModel:
         reason = ""
         for _ in range(MALFORMED):
             used = self._limits
-            limits = {name: max_tokens if value is None else value for name, value in used.items()}
             try:
-                answer = self._client.chat.completions.create(
-                    model=self.name, messages=messages(prompt), **limits, **options
-                )
-                return read(answer, prompt)
+                return read(self._create(self._client, self.name, messages(prompt), max_tokens, options), prompt)
             except InputError:
                 raise
             except self._errors.APIStatusError as error:
@@ -126,6 +109,11 @@ class ServedModel:
             except (ValueError, TypeError, AttributeError, LookupError) as error:
                 reason = self._line(error)
         return Reply(failure=f"the server's reply cannot be read: {reason}")
+
+    def _create(self, client: Any, name: str, written: Any, max_tokens: int, options: dict[str, Any]) -> Any:  # noqa: ANN401
+        """The server's reply, a ChatCompletion."""
+        limits = {parameter: max_tokens if value is None else value for parameter, value in self._limits.items()}
+        return client.chat.completions.create(model=name, messages=written, **limits, **options)
 
     def _changed_limits(self, message: str) -> bool:
         """Use other parameters if a model rejects ours, as those of OpenAI that reason; whether there are any."""
@@ -157,47 +145,38 @@ class ServedModel:
 
     def _check_served(self) -> None:
         """Raise InputError unless the server serves the model."""
-        served = self._listed()
-        if self.name in served:
-            return
-        refusal = self._refusal(self.name)
-        if refusal is None and served and self._refusal(NO_MODEL) is None:
-            refusal = "it answers to any name"
+        client, served = self._client.with_options(max_retries=1), list[str]()
+        try:
+            try:
+                served = [str(one.id) for one in client.models.list().data]
+            except self._errors.APIStatusError as error:
+                if error.status_code in (401, 403):
+                    raise InputError(f"--base-url {self._url}: {self._line(error)}; {self._remedy(error)}") from None
+            except (ValueError, TypeError, AttributeError):  # it has no list
+                pass
+            if self.name in served:
+                return
+            refusal = self._refusal(client, self.name)
+            if refusal is None and served and self._refusal(client, NO_MODEL) is None:
+                refusal = "it answers to any name"
+        except self._errors.APIConnectionError as error:
+            unreachable = f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?"
+            raise ConnectionError(unreachable) from None
         if refusal is not None:
             others = f"serves other models: {', '.join(served[:10])}" if served else "does not answer"
             raise InputError(f"--model {self.name}: the server at {self._url} {others} ({refusal})")
 
-    def _listed(self) -> list[str]:
-        """The models that the server lists; empty if it has no list."""
-        try:
-            return [str(one.id) for one in self._client.with_options(max_retries=1).models.list().data]
-        except self._errors.APIConnectionError as error:
-            raise self._unreachable(error) from None
-        except self._errors.APIStatusError as error:
-            if error.status_code in (401, 403):
-                raise InputError(f"--base-url {self._url}: {self._line(error)}; {self._remedy(error)}") from None
-        except (ValueError, TypeError, AttributeError):
-            pass
-        return []
-
-    def _refusal(self, name: str) -> str | None:
+    def _refusal(self, client: Any, name: str) -> str | None:  # noqa: ANN401  an OpenAI
         """Why the server rejects a request to a model; None if it answers."""
-        client = self._client.with_options(max_retries=1)
         while True:
-            limits = {parameter: 1 if value is None else value for parameter, value in self._limits.items()}
             try:
-                client.chat.completions.create(model=name, messages=[{"role": "user", "content": "Hello"}], **limits)
+                self._create(client, name, [{"role": "user", "content": "Hello"}], 1, {})
                 return None
-            except self._errors.APIConnectionError as error:
-                raise self._unreachable(error) from None
             except self._errors.APIStatusError as error:
                 if not self._changed_limits(str(error)):
                     return self._line(error)
             except (ValueError, TypeError, AttributeError):
                 return None  # the run's own requests are read and tried again
-
-    def _unreachable(self, error: Exception) -> ConnectionError:
-        return ConnectionError(f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?")
 
     def _remedy(self, error: Any) -> str:  # noqa: ANN401  an APIStatusError
         if error.status_code == 404:
@@ -215,53 +194,28 @@ class ServedModel:
 
 def _usage(answer: Any) -> tuple[int, int] | None:  # noqa: ANN401  a ChatCompletion
     used = getattr(answer, "usage", None)
-    if used is None:
-        return None
-    return int(used.prompt_tokens or 0), int(used.completion_tokens or 0)
+    return None if used is None else (int(used.prompt_tokens or 0), int(used.completion_tokens or 0))
 
 
 def messages(prompt: Prompt) -> list[dict[str, Any]]:
     """The user's message, with the images as data addresses."""
-    if not prompt.images:
-        return [{"role": "user", "content": prompt.text}]
     parts: list[dict[str, Any]] = []
     for part in prompt.parts:
         if isinstance(part, str):
             parts.append({"type": "text", "text": part})
         else:
-            address = f"data:image/{media_type(part)};base64,{base64.b64encode(part).decode()}"
+            media_type = next((name for start, name in MEDIA_TYPES.items() if part.startswith(start)), "png")
+            address = f"data:image/{media_type};base64,{base64.b64encode(part).decode()}"
             parts.append({"type": "image_url", "image_url": {"url": address}})
-    return [{"role": "user", "content": parts}]
-
-
-def media_type(content: bytes) -> str:
-    """The media type of a JPEG, PNG, GIF or WEBP file, from its first bytes.
-
-    >>> media_type(b"GIF89a")
-    'gif'
-    """
-    starts = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
-    return next((name for start, name in starts.items() if content.startswith(start)), "png")
+    return [{"role": "user", "content": parts if prompt.images else prompt.text}]
 
 
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:
-    """The log-probability of each choice's letter: of all its tokens, such as "A" and " A", together.
-
-    Args:
-        tokens: most probable tokens with their log-probabilities.
-        n_choices: number of choices.
-
-    Returns:
-        (choices,): None for letters that are not among the tokens.
+    """The log-probability of each choice's letter, of all its tokens such as "A" and " A" together; None if unknown.
 
     >>> letter_scores([("B", -0.5), ("x", -1.0)], 2)
     (None, -0.5)
     """
-    scores: list[float | None] = [None] * n_choices
-    for token, score in tokens:
-        sign = token.strip()
-        index = LETTERS.find(sign) if len(sign) == 1 else -1
-        if 0 <= index < n_choices and math.isfinite(score):
-            before = scores[index]
-            scores[index] = float(np.logaddexp(-np.inf if before is None else before, score))
-    return tuple(scores)
+    pairs = [(token.strip(), score) for token, score in tokens if math.isfinite(score)]
+    of_each = ([score for sign, score in pairs if sign == letter] for letter in LETTERS[:n_choices])
+    return tuple(float(np.logaddexp.reduce(scores)) if scores else None for scores in of_each)

@@ -1,6 +1,7 @@
 """The settings of ``vqa-mc evaluate`` and ``vqa-mc judge``."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +55,10 @@ class ModelOptions:
         object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else model)
 
 
-def default_folder(given: Mapping[str, Any]) -> Path:
+def default_folder(given: Mapping[str, Any], suffix: str = "") -> Path:
     """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL``."""
     name = folder_name(given["dataset"], given.get("config"), given.get("split"))
-    return EVALUATIONS / file_name(f"{name}-{str(given['model']).strip('./')}")
+    return EVALUATIONS / (file_name(f"{name}-{str(given['model']).strip('./')}") + suffix)
 
 
 @settings
@@ -123,12 +124,6 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
             METHODS.find(self.method)
 
 
-def _folder(given: Mapping[str, Any]) -> Path:
-    """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL-judge``."""
-    folder = default_folder(given)
-    return folder.with_name(f"{folder.name}-judge")
-
-
 @settings
 class JudgeSettings(ModelOptions, BenchmarkOptions):
     """Ask a model, for each question, which other choices are also correct.
@@ -157,5 +152,5 @@ class JudgeSettings(ModelOptions, BenchmarkOptions):
         f"Folder for {VERDICTS}, {RESULTS} and the replies; resumed if it has a run with the same settings. By "
         "default vqa_mc_evaluations/NAME-MODEL-judge for the command.",
         default=None,
-        cli_default=_folder,
+        cli_default=partial(default_folder, suffix="-judge"),
     )

@@ -4,6 +4,7 @@ import io
 import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +36,10 @@ class TransformersModel:
 
     Prompts are a user's message in the model's chat template; a text-only model without one gets the plain text.
     Prompts of a batch are padded on the left, continuations on the right, which leaves all probabilities unchanged.
-
-    Args:
-        name: folder or name on the Hub.
-        device: such as ``cuda:1``; ``auto`` distributes the weights over all GPUs; by default the GPU if there is one.
-        batch_size: maximum number of prompts per forward pass.
-        max_tokens: maximum number of generated tokens.
-
-    Raises:
-        InputError: there is no such model, its weights are incomplete, or it has images but no chat template.
-        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        device: str | None = None,
-        batch_size: int = 8,
-        max_tokens: int = MOST_TOKENS,
+        self, name: str, *, device: str | None = None, batch_size: int = 8, max_tokens: int = MOST_TOKENS
     ) -> None:
         self.name, self.batch_size, self.max_tokens = name, batch_size, max_tokens
         local = Path(name).expanduser()
@@ -61,9 +47,7 @@ class TransformersModel:
         try:
             with quiet():
                 self._load(self._read(folder), folder, device)
-        except InputError:
-            raise
-        except (MemoryError, torch.OutOfMemoryError):
+        except (InputError, MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:
             raise InputError(f"--model {name} cannot be loaded: {first_line(error)}; {EXPECTED}") from error
@@ -71,24 +55,15 @@ class TransformersModel:
 
     def _read(self, folder: Path) -> Any:  # noqa: ANN401  a class of transformers
         """Read the config, the processor and the chat template; returns the class of the model."""
-        from transformers import (
-            AutoConfig,
-            AutoModelForCausalLM,
-            AutoModelForImageTextToText,
-            AutoProcessor,
-            AutoTokenizer,
-        )
-        from transformers.models.auto.modeling_auto import (
-            MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-            MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
-        )
+        import transformers
+        from transformers.models.auto import modeling_auto
 
-        given: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        self.sees_images = given.model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-        if not self.sees_images and given.model_type not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        given: Any = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        self.sees_images = given.model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+        if not self.sees_images and given.model_type not in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
             raise InputError(f"--model {self.name} is a model of type {given.model_type!r}; {EXPECTED}")
-        auto: Any = AutoModelForImageTextToText if self.sees_images else AutoModelForCausalLM
-        processors: Any = AutoProcessor if self.sees_images else AutoTokenizer
+        auto: Any = transformers.AutoModelForImageTextToText if self.sees_images else transformers.AutoModelForCausalLM
+        processors: Any = transformers.AutoProcessor if self.sees_images else transformers.AutoTokenizer
         self._processor = processors.from_pretrained(folder, trust_remote_code=False)
         self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
         self._tokenizer.padding_side = "left"
@@ -141,11 +116,11 @@ class TransformersModel:
 
         def ask(some: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
             logits = self._continuations.logits(encoded, 1)[:, -1].log_softmax(-1).cpu()
-            replies = []
-            for row, prompt in enumerate(some):
+            replies, counts = [], encoded["attention_mask"].sum(1).tolist()
+            for prompt, of_prompt, count in zip(some, logits, counts, strict=True):
                 tokens = [self._letter_tokens(letter) for letter in LETTERS[: len(prompt.choices)]]
-                scores = tuple(float(logits[row, of_letter].logsumexp(0)) for of_letter in tokens)
-                replies.append(Reply(scores=scores, tokens=(int(encoded["attention_mask"][row].sum()), 1)))
+                scores = tuple(float(of_prompt[of_letter].logsumexp(0)) for of_letter in tokens)
+                replies.append(Reply(scores=scores, tokens=(count, 1)))
             return replies
 
         return self._in_groups(prompts, ask)
@@ -160,13 +135,11 @@ class TransformersModel:
                 for prompt in some
             ]
             rows = [(index, of_choice) for index, of_prompt in enumerate(tokens) for of_choice in of_prompt]
-            scores = iter(
-                self._continuations.scores(encoded, rows, lambda which: self._encoded([some[one] for one in which]))
+            found = self._continuations.scores(
+                encoded, rows, lambda which: self._encoded([some[one] for one in which])
             )
-            return [
-                Reply(scores=tuple(next(scores) for _ in of_prompt), lengths=tuple(map(len, of_prompt)))
-                for of_prompt in tokens
-            ]
+            scores = iter(found)
+            return [Reply(scores=(*islice(scores, len(one)),), lengths=(*map(len, one),)) for one in tokens]
 
         def longest_choice(prompt: Prompt) -> int:
             return max(len(self._tokenizer(f" {text}")["input_ids"]) for text in prompt.choices)
@@ -202,7 +175,7 @@ class TransformersModel:
         added: Callable[[Prompt], int] = lambda prompt: 1,
     ) -> list[Reply]:
         """The replies to prompts, with and without image apart; a failure where the added tokens do not fit."""
-        replies: dict[int, Reply] = {}
+        replies, longest = dict[int, Reply](), self.longest or 1 << 62
         for has_image in (True, False):
             group = [at for at, one in enumerate(prompts) if bool(one.images) is has_image]
             if not group:
@@ -210,8 +183,11 @@ class TransformersModel:
             with quiet():  # of prompts that are too long
                 encoded = self._encoded([prompts[at] for at in group])
             counts = dict(zip(group, encoded["attention_mask"].sum(1).tolist(), strict=True))
-            found = {at: self._too_long(count, added(prompts[at])) for at, count in counts.items()}
-            replies |= {at: reply for at, reply in found.items() if reply is not None}
+            for at, count in counts.items():
+                if count + (more := added(prompts[at])) > longest:
+                    added_text = f" and up to {more:,} are added" if more > 1 else ""
+                    failure = f"the prompt has {count:,} tokens{added_text}, and the model reads {longest:,}"
+                    replies[at] = Reply(failure=failure)
             fitting = [at for at in group if at not in replies]
             if fitting:
                 some = [prompts[at] for at in fitting]
@@ -219,18 +195,11 @@ class TransformersModel:
                 replies |= dict(zip(fitting, ask(some, encoded), strict=True))
         return [replies[at] for at in range(len(prompts))]
 
-    def _too_long(self, count: int, added: int) -> Reply | None:
-        if self.longest is None or count + added <= self.longest:
-            return None
-        more = f" and up to {added:,} are added" if added > 1 else ""
-        return Reply(failure=f"the prompt has {count:,} tokens{more}, and the model reads {self.longest:,}")
-
     def _encoded(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
         """The tensors of prompts, padded on the left, on the model's device."""
         if not self._chats:
-            found = self._tokenizer(
-                [prompt.text + "\nAnswer:" for prompt in prompts], padding=True, return_tensors="pt"
-            )
+            texts = [f"{prompt.text}\nAnswer:" for prompt in prompts]
+            found = self._tokenizer(texts, padding=True, return_tensors="pt")
             return {name: one.to(self._model.device) for name, one in found.items()}
         chats = []
         for prompt in prompts:
@@ -243,9 +212,8 @@ class TransformersModel:
             chats.append([{"role": "user", "content": text}])
         given = {"padding": True, "return_tensors": "pt"}
         given = {"processor_kwargs": given} if self.sees_images else given
-        found = self._processor.apply_chat_template(
-            chats, add_generation_prompt=True, tokenize=True, return_dict=True, **given
-        )
+        options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, **given}
+        found = self._processor.apply_chat_template(chats, **options)
         return {
             name: one.to(self._model.device, self._model.dtype if one.is_floating_point() else one.dtype)
             for name, one in found.items()
@@ -253,13 +221,9 @@ class TransformersModel:
 
     def _letter_tokens(self, letter: str) -> list[int]:
         """The tokens that are the letter; raises InputError if there are none."""
-        found = set()
-        for sign in BETWEEN:
-            tokens = self._tokenizer(f"{sign}{letter}", add_special_tokens=False)["input_ids"]
-            if len(tokens) == 1 and self._tokenizer.decode(tokens).strip() == letter:
-                found.add(tokens[0])
-        if not found:
-            raise InputError(
-                f"--model {self.name} has no single token for the letter {letter}; use --method likelihood or generate"
-            )
-        return sorted(found)
+        written = (self._tokenizer(f"{sign}{letter}", add_special_tokens=False)["input_ids"] for sign in BETWEEN)
+        single = (tokens for tokens in written if len(tokens) == 1)
+        if found := sorted({tokens[0] for tokens in single if self._tokenizer.decode(tokens).strip() == letter}):
+            return found
+        remedy = "use --method likelihood or generate"
+        raise InputError(f"--model {self.name} has no single token for the letter {letter}; {remedy}")

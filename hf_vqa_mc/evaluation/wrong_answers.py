@@ -9,8 +9,8 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.questions import presented_questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.evaluating import open_model
-from hf_vqa_mc.evaluation.instructed import instructed_replies
 from hf_vqa_mc.evaluation.language_model import Reply, name_of
+from hf_vqa_mc.evaluation.run_folder import instructed_replies
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
@@ -46,35 +46,16 @@ def write_wrong_answers(
     folder: Path | None,
     progress: Progress,
 ) -> WrongAnswers:
-    """Ask a model for wrong answers to each question of the evaluated split.
-
-    Args:
-        benchmark: with its targets.
-        model: as for `open_model`.
-        base_url: address of its server.
-        folder: stores the replies, which are not asked for again.
-        progress: called with (step, done, total).
-
-    Raises:
-        InputError: the model cannot be used, or the folder has replies about other questions.
-        ConnectionError: the Hub or the server cannot be reached; what is stored is kept.
-    """
+    """Ask a model for wrong answers to each question of the evaluated split."""
     questions = presented_questions(benchmark, None, hide_answers=False)
-    run = {
-        "version": __version__,
-        "dataset": public_name(benchmark.dataset),
-        "config": benchmark.config,
-        "split": benchmark.evaluated,
-        "max_tokens": MAX_TOKENS,
-    }
-    rows = range(len(questions))
+    run = {"version": __version__, "dataset": public_name(benchmark.dataset), "config": benchmark.config}
+    run |= {"split": benchmark.evaluated, "max_tokens": MAX_TOKENS}
+    rows, option = range(len(questions)), "--candidates-from: folder"
     try:
         with ExitStack() as stack:
             opened = open_model(model, stack, max_tokens=MAX_TOKENS, base_url=base_url)
             run["model"] = name_of(opened)
-            replies = instructed_replies(
-                opened, questions, rows, INSTRUCTION, run, folder, progress, "--candidates-from: folder"
-            )
+            replies = instructed_replies(opened, questions, rows, INSTRUCTION, run, folder, progress, option)
     except InputError as error:
         raise InputError(str(error).replace("--model", "--candidates-from")) from error
     answers = {questions.question_ids[row]: answers_in(reply) for row, reply in replies.items()}
@@ -82,11 +63,7 @@ def write_wrong_answers(
 
 
 def answers_in(reply: Reply) -> list[str]:
-    """The distinct answers in a reply, one per line, without the marks of a list, quotes and introductions.
-
-    >>> answers_in(Reply(text="1. a red kite"))
-    ['a red kite']
-    """
+    """The distinct answers in a reply, one per line, without the marks of a list, quotes and introductions."""
     lines = [line.strip() for line in (reply.text or "").splitlines()]
     lines = [line for line in lines if line and not line.endswith(":")]
     if reply.cut_off:

@@ -1,10 +1,10 @@
 """Comparisons of runs as tables of text and as a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hf_vqa_mc.data.questions import letter
-from hf_vqa_mc.evaluation.comparison import Comparison, Line
+from hf_vqa_mc.evaluation.comparison import Comparison, Line, Paired
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.text.counted import counted
@@ -31,32 +31,27 @@ def text_tables(done: Comparison) -> dict[str, TextTable]:
 
 def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextTable:
     """A row per line, without columns that are empty."""
-    groups = {name: [_value_text(name, line.group[at]) for line in lines] for at, name in enumerate(by)}
+    groups = {name: [line.group[at] or "(none)" for line in lines] for at, name in enumerate(by)}
+    if "label" in groups:  # with the letter of the choice
+        named = ((one, one.isdecimal() and len(one) < 4) for one in groups["label"])
+        groups["label"] = [f"{one} ({letter(int(one))})" if is_label else one for one, is_label in named]
     columns: dict[str, list[str]] = {**groups, RUN: [line.run for line in lines]}
     if len({run.compared for run in done.runs}) > 1:
         columns[INPUT] = [line.input or "" for line in lines]
     if by:
         columns["n"] = [f"{line.accuracy.rows:,}" for line in lines]
     columns["%"] = [line.accuracy.percent() for line in lines]
-    against = [line.against_baseline for line in lines]
-    columns |= {
-        "difference": [one.difference.points() if one else "" for one in against],
-        "gained": [f"{one.gained:,}" if one else "" for one in against],
-        "lost": [f"{one.lost:,}" if one else "" for one in against],
-        "p (Holm)": [
-            "" if one is None else f"<{SMALLEST_P}" if one.p_holm < SMALLEST_P else f"{one.p_holm:.3f}"
-            for one in against
-        ],
-        "detectable": [f"{100 * one.detectable:.1f}" if one and one.detectable and not by else "" for one in against],
+    texts: dict[str, Callable[[Paired], str]] = {
+        "difference": lambda one: one.difference.points(),
+        "gained": lambda one: f"{one.gained:,}",
+        "lost": lambda one: f"{one.lost:,}",
+        "p (Holm)": lambda one: f"<{SMALLEST_P}" if one.p_holm < SMALLEST_P else f"{one.p_holm:.3f}",
+        "detectable": lambda one: f"{100 * one.detectable:.1f}" if one.detectable and not by else "",
     }
+    against = [line.against_baseline for line in lines]
+    columns |= {name: [text(one) if one else "" for one in against] for name, text in texts.items()}
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     return TextTable(kept, (RUN, INPUT, *groups), (*groups, RUN))
-
-
-def _value_text(column: str, value: str) -> str:
-    """A value of the breakdown; of labels with the letter of the choice."""
-    is_label = column == "label" and len(value) < 4 and value.isdecimal()
-    return f"{value} ({letter(int(value))})" if is_label else value or "(none)"
 
 
 def explanations(done: Comparison) -> list[str]:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.evaluation.evaluating import Evaluation
 from hf_vqa_mc.evaluation.figures import COUNTED, Figures
-from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED, Shown
+from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED
 from hf_vqa_mc.evaluation.prompts import Job
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
@@ -36,29 +36,16 @@ POSITIONS = (
     "choice."
 )
 KINDS = "How often a choice of each kind is picked, and the kind's share of all choices."
-LEAKED, WRONG, UNREAD, SAMPLED = (
-    "answered without image or question",
-    "wrong with all inputs",
-    "names no choice",
-    "random sample",
-)
 
 
 def write_evaluation(folder: Path, done: Evaluation, steps: Sequence[Step] = ()) -> list[Path]:
-    """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths.
-
-    Raises:
-        OSError: the disk is full or read-only; existing files are unchanged.
-    """
+    """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths."""
     content = io.BytesIO()
     parquet.write_table(pa.table(done.figures.table()), content)
-    files = {
-        folder / REPORT: evaluation_html(done, steps).encode(),
-        folder / RESULTS: json_bytes(done.as_json(), indent=1),
-        folder / ROWS: content.getvalue(),
-    }
-    write_together(files)
-    return list(files)
+    files = {REPORT: evaluation_html(done, steps).encode(), RESULTS: json_bytes(done.as_json(), indent=1)}
+    paths = {folder / name: data for name, data in {**files, ROWS: content.getvalue()}.items()}
+    write_together(paths)
+    return list(paths)
 
 
 def next_steps(
@@ -120,17 +107,14 @@ def evaluation_html(done: Evaluation, steps: Sequence[Step] = ()) -> str:
 def _headline(figures: Figures) -> dict[str, Any] | None:
     """The accuracy with all inputs, and with the first one without the image, else without the question."""
     blind = [name for name in INPUTS if name in figures.picks and INPUTS[name].is_blind]
-    blind.sort(key=lambda name: INPUTS[name].image is Shown.OWN)
+    blind.sort(key=lambda name: INPUTS[name].image == "own")
     if FULL.name not in figures.picks and not blind:
         return None
     found: dict[str, Any] = {"full": None, "blind": None, "gain": None}
-    if FULL.name in figures.picks:
-        found |= {"full": figures.accuracy(FULL.name).mean, "full_is_luck": not figures.beats_chance(FULL.name)}
-    if blind:
-        shows = INPUTS[blind[0]].sentence
-        found |= {"blind": figures.accuracy(blind[0]).mean, "shows": shows, "gain": figures.gain(blind[0])}
-        found["blind_is_luck"] = not figures.beats_chance(blind[0])
-    return found
+    shown = {"full": FULL.name} if FULL.name in figures.picks else {}
+    for key, name in {**shown, **({"blind": blind[0]} if blind else {})}.items():
+        found |= {key: figures.accuracy(name).mean, f"{key}_is_luck": not figures.beats_chance(name)}
+    return {**found, "shows": INPUTS[blind[0]].sentence, "gain": figures.gain(blind[0])} if blind else found
 
 
 def _bar(figures: Figures, name: str) -> dict[str, Any]:
@@ -154,16 +138,13 @@ def _tables(figures: Figures) -> Iterator[dict[str, Any]]:
         shown = sorted(types, key=lambda one: (-types[one], one))[:MOST_TYPES]
         columns = {"question type": [plain(one, TYPE) or "(none)" for one in shown],
                    "questions": [count(types[one]) for one in shown]}  # fmt: skip
-        for name in figures.picks:
-            of_types = figures.by_type(name) or {}
-            columns[name] = [percent(of_types.get(one)) for one in shown]
+        by_type = {name: figures.by_type(name) or {} for name in figures.picks}
+        columns |= {name: [percent(of_types.get(one)) for one in shown] for name, of_types in by_type.items()}
         yield table_values("Accuracy by question type", columns, ("question type",))
     positions = {name: figures.positions(name) for name in figures.picks}
     first = next(iter(positions.values()))
-    columns = {
-        "position": [one["letter"] for one in first],
-        "correct choice": [percent(one["target"]) for one in first],
-    }
+    columns = {"position": [one["letter"] for one in first]}
+    columns |= {"correct choice": [percent(one["target"]) for one in first]}
     columns |= {name: [percent(one["picked"]) for one in found] for name, found in positions.items()}
     yield table_values("Positions", columns, ("position",), POSITIONS)
     kinds = {name: figures.kinds(name) or {} for name in figures.picks}
@@ -183,11 +164,12 @@ def _shown_rows(figures: Figures) -> dict[int, str]:
     order = sorted(range(len(ids)), key=lambda index: keys[index])
     first = figures.first
     blind = [name for name in figures.picks if INPUTS[name].is_blind and figures.beats_chance(name)]
+    leaked = [figures.of(name).always_correct for name in blind]
     groups = {
-        LEAKED: [index for index in order if any(figures.of(name).always_correct[index] for name in blind)],
-        WRONG: [index for index in order if first.evaluated[index] and not first.correct[index].any()],
-        UNREAD: [index for index in order if (first.picked[index] == UNPARSED).any()],
-        SAMPLED: order,
+        "answered without image or question": [index for index in order if any(of[index] for of in leaked)],
+        "wrong with all inputs": [one for one in order if first.evaluated[one] and not first.correct[one].any()],
+        "names no choice": [index for index in order if (first.picked[index] == UNPARSED).any()],
+        "random sample": order,
     }
     found: dict[int, str] = {}
     for note, indices in groups.items():
@@ -204,12 +186,14 @@ def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa
     ]
     replies = []
     for name in figures.picks:
-        picked = int(figures.of(name).picked[index, 0])
-        shares = _probabilities(figures, row, name)
+        picked, reply = int(figures.of(name).picked[index, 0]), figures.replies[Job(row, name, 0)]
+        shares: list[float] | None = None  # probabilities of letters
+        if figures.method.name == "letter" and reply.scores is not None:
+            odds = [exp(score) if score is not None and isfinite(score) else 0.0 for score in reply.scores]
+            shares = [odd / (sum(odds) or 1.0) for odd in odds]
         for at, choice in enumerate(choices):
             choice["by"].append({"picked": at == picked, "share": None if shares is None else shares[at]})
         if picked < 0:
-            reply = figures.replies[Job(row, name, 0)]
             said = reply.failure if picked == FAILED else reply.text or "names no choice"
             replies.append(f"{name}: {plain(said, 200)}")
     return {
@@ -219,12 +203,3 @@ def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa
         "about": [plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE)],
         **picture_values(example.images),
     }
-
-
-def _probabilities(figures: Figures, row: int, name: str) -> list[float] | None:
-    """The probabilities of the choices in the row's own order, of letters; None without."""
-    reply = figures.replies[Job(row, name, 0)]
-    if figures.method.name != "letter" or reply.scores is None:
-        return None
-    odds = [exp(score) if score is not None and isfinite(score) else 0.0 for score in reply.scores]
-    return [odd / (sum(odds) or 1.0) for odd in odds]

@@ -1,6 +1,6 @@
 """Example questions of a benchmark for the pages, and a model's picks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.cells import unpacked_list
+from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.gqa_grounding import square_map
-from hf_vqa_mc.scoring.inputs import read_attentions
+from hf_vqa_mc.scoring.inputs import read_by_id
 from hf_vqa_mc.scoring.matching import match
 from hf_vqa_mc.scoring.predictions import read_predictions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
@@ -28,6 +29,7 @@ FALLBACK = "fallback"
 """The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
 UNREADABLE = b"unreadable"
 """Replaces the content of an image that cannot be read."""
+UNPUBLISHED = "(answer not published)"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,6 @@ class Example:
     question_id: str
     question: str
     question_type: str
-    """may be "" """
     choices: list[str]
     label: int
     """index of the target in ``choices``"""
@@ -52,7 +53,7 @@ class Example:
     images: tuple[bytes, ...]
     """content of image files, possibly broken"""
     note: str
-    """the reason why it is shown, a filter of the report; may be "" """
+    """the reason why it is shown, a filter of the report"""
     unreadable: str = ""
     """why the image cannot be read; "" if it can, or if there is none"""
     attention: NDArray[np.float64] | None = field(default=None, compare=False)
@@ -70,7 +71,7 @@ class Example:
         if index == self.label:
             return "" if origin in ("target", FALLBACK) else origin
         if origin != FALLBACK or not kind:
-            return "fallback" if origin == FALLBACK else origin
+            return origin
         label = CHOICE_KINDS[kind].label
         return f"fallback for {'an' if label[0] in 'AEIOaeio' else 'a'} {label} decoy"
 
@@ -125,16 +126,7 @@ def examples_of(
     notes: Mapping[int, str] | None = None,
     attentions: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> list[Example]:
-    """Rows of a split as examples; unreadable images are marked as such.
-
-    Args:
-        split: of a benchmark; its columns ``choice_origins`` and ``choice_fallback`` are used if present.
-        rows: row indices.
-        picked: row to the index of the choice that a model or a probe picks.
-        bias: row to P(target) by the probes that see no image, in [0, 1].
-        notes: row to the reason why it is shown.
-        attentions: question id to a model's attention to the image, (n, n), x first.
-    """
+    """Rows of a split as examples; picks, bias and notes are by row, attentions (n, n), x first, by question id."""
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")
     return [
@@ -153,37 +145,17 @@ def examples_of(
 
 
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
-    """Row to the index of the choice that a model picks; the target if several choices have the predicted text.
-
-    Args:
-        split: of a benchmark.
-        predictions: file in a format of `vqa-mc score`, with an answer to each question of the split.
-
-    Raises:
-        InputError: it cannot be read, questions are missing, or an answer is not among the choices.
-    """
+    """Row to the index of the choice that a model picks; the target if several choices have the predicted text."""
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
     annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
     matched = match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]])
-    return {
-        row: _index(answer, choices[row], labels[row])
-        for row, answer in enumerate(matched.answers)
-        if answer is not None
-    }
+    answers = enumerate(matched.answers)
+    return {row: _index(answer, choices[row], labels[row]) for row, answer in answers if answer is not None}
 
 
 def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, NDArray[np.float64]]:
-    """Question id to a model's attention to the image, (n, n), x first.
-
-    Args:
-        names: ids of questions.
-        location: of the questions, for messages.
-        path: file of ``vqa-mc predict --attentions``, with a map of each of these questions.
-
-    Raises:
-        InputError: it cannot be read, a map is missing, or is not square and finite.
-    """
-    maps = read_attentions(path, Annotations(MULTIPLE_CHOICE, location, list(names)), "--attentions")
+    """Question id to a model's attention to the image, (n, n), x first."""
+    maps = read_by_id(path, Annotations(MULTIPLE_CHOICE, location, list(names)), "--attentions")
     for name in names:
         if name not in maps:
             raise InputError(f"--attentions {path}: no map of question {name!r} of {location}; expected all shown")
@@ -201,10 +173,8 @@ def _index(answer: Answer, choices: list[str], label: int) -> int:
 def _origins(split: Split, row: int, n_choices: int) -> list[str]:
     """The origins of a row's choices; empty if unknown."""
     origins, fallback = (_cells(split, name, row, n_choices) for name in ("choice_origins", "choice_fallback"))
-    texts = [
-        FALLBACK if str(replaced) == "True" else text if isinstance(text, str) else ""
-        for text, replaced in zip(origins, fallback, strict=True)
-    ]
+    known = [text if isinstance(text, str) else "" for text in origins]
+    texts = [FALLBACK if str(one) == "True" else text for text, one in zip(known, fallback, strict=True)]
     return texts if any(texts) else []
 
 
@@ -224,3 +194,61 @@ def _images(split: Split, row: int) -> dict[str, Any]:
         return {"images": split.images.read(row)}
     except InputError as error:
         return {"images": (UNREADABLE,), "unreadable": str(error)}
+
+
+def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[Example]]:  # noqa: ANN401
+    """The name of the split and a sample of its questions, with a model's answer and attention if they are given.
+
+    ``shown`` are PreviewSettings. Raises InputError if a file or the dataset cannot be used, or lacks a question.
+    """
+    from hf_vqa_mc.training.questions import read_questions
+
+    read, location = read_questions(dataset, config, open_ended=True), f"{dataset}, {config}"
+    name = chosen_split(list(read.splits), shown.split, location)
+    questions = read.splits[name]
+    drawn = drawn_rows(len(questions.question_ids), shown.rows, shown.seed)
+    names = [questions.question_ids[row] for row in drawn]
+    maps = attentions_of(names, f"{location}, {name}", shown.attentions) if shown.attentions is not None else {}
+    notes, answers = dict[str, str](), read_predictions(shown.predictions).answers if shown.predictions else {}
+    for one in names if shown.predictions else ():
+        if not isinstance(answers.get(one), str):
+            what = f"no answer text for question {one!r} of {location}, {name}"
+            raise InputError(f"--predictions {shown.predictions}: {what}; expected all shown")
+        notes[one] = f"model’s answer: {answers[one]}"
+    image = _open_ended_images(dataset, config, shown)
+    nothing: dict[str, Any] = {"kinds": [], "origins": [], "picked": None, "bias": None}
+    return name, [
+        Example(
+            question_id=question_id,
+            question=read.texts[questions.texts[row]],
+            question_type=questions.types[row] if questions.types else "",
+            choices=[questions.targets[row] or UNPUBLISHED],
+            label=0,
+            **nothing,
+            note=notes.get(question_id, ""),
+            attention=maps.get(question_id),
+            **image(questions.image_ids[row]),
+        )
+        for row, question_id in zip(drawn, names, strict=True)
+    ]
+
+
+def _open_ended_images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, Any]]:  # noqa: ANN401
+    """Image id to the image, or why there is none; raises InputError if the given folder has none."""
+    from hf_vqa_mc.data.dataset_images import find_images
+
+    try:
+        source = find_images(dataset, config, shown.images).source
+    except InputError as error:
+        if shown.images is not None or shown.attentions is not None:
+            raise
+        reason = str(error)
+        return lambda _: {"images": (), "unreadable": reason}
+
+    def read(image_id: str) -> dict[str, Any]:
+        try:
+            return {"images": (source.read(image_id),) if image_id in source else ()}
+        except (InputError, OSError):
+            return {"images": (UNREADABLE,)}
+
+    return read

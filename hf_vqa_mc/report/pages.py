@@ -34,14 +34,6 @@ def rendered(
 
     Its Content-Security-Policy allows only ``data:`` images, and only the script and the style with the given
     checksums, so that text of a dataset is never executed.
-
-    Args:
-        template: file name in ``templates``.
-        values: of the template.
-        script: file name in ``templates`` of the page's script.
-        data: JSON value for the script.
-        style: file name in ``templates`` of more style rules.
-        source: ``'self'`` if the page is served, and may load images from its server and send answers to it.
     """
     from markupsafe import Markup
 
@@ -53,30 +45,17 @@ def rendered(
         f"default-src 'none'; img-src data: {source}; style-src {_checksum(rules)}; script-src {allowed}; "
         f"connect-src {source or none}; base-uri 'none'; form-action {source or none}"
     )
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            **values,
-            policy=policy,
-            style=Markup(rules),  # our own files
-            script=Markup(code),
-            data=as_data(data),
-        )
-    )
+    ours = {"policy": policy, "style": Markup(rules), "script": Markup(code), "data": as_data(data)}
+    return environment().get_template(template).render(**values, **ours)
 
 
 def environment() -> "Environment":
     """The templates; all texts are escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    found = Environment(
-        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    files = FileSystemLoader(TEMPLATES, encoding="utf-8")
+    blocks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
+    found = Environment(loader=files, autoescape=True, undefined=StrictUndefined, **blocks)
     for name in ("percent", "points", "interval", "count", "plain", "breakable"):
         found.filters[name] = getattr(plain_text, name)
     found.filters["letter"] = letter
@@ -104,14 +83,12 @@ def as_data(value: object) -> str:
 
 def _kind_styles() -> str:
     """CSS colours of the choice kinds in light and dark mode."""
-    light, dark, rules = "", "", ""
-    for name, kind in CHOICE_KINDS.items():
-        light += f" --kind-{name}: {kind.colour};"
-        dark += f" --kind-{name}: {kind.dark_colour};"
-        rules += f".kind-{name} {{ border-left-color: var(--kind-{name}) !important; }}\n"
-        rules += f".set.{name} h3 {{ color: var(--kind-{name}); }}\n"
+    light = "".join(f" --kind-{name}: {kind.colour};" for name, kind in CHOICE_KINDS.items())
+    dark = "".join(f" --kind-{name}: {kind.dark_colour};" for name, kind in CHOICE_KINDS.items())
+    border, colour = "border-left-color: var(--kind-{0}) !important;", "color: var(--kind-{0});"
+    rule = f".kind-{{0}} {{{{ {border} }}}}\n.set.{{0}} h3 {{{{ {colour} }}}}\n"
     dark_screen = f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}"
-    return f":root {{{light} }}\n{dark_screen}\n{rules}"
+    return f":root {{{light} }}\n{dark_screen}\n{''.join(map(rule.format, CHOICE_KINDS))}"
 
 
 def _part(name: str) -> str:
@@ -126,30 +103,19 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
     """Example questions as a page: image, question and choices by kind, as in Figure 2 of Chao et al. (2018).
 
     A model's pick is marked by a tick if correct, else by a cross; its attention is drawn on the image.
-
-    Args:
-        title: name of the dataset.
-        examples: some dozens, since images are embedded.
     """
-    facts = [{"name": "questions", "text": count(len(examples))}]
-    picks = [example for example in examples if example.picked is not None]
-    if picks:
-        right = sum(example.picked == example.label for example in picks)
-        share = percent(right / len(picks), 0)
-        facts.append({"name": "model accuracy", "text": f"{share} ({right:,} of {len(picks):,})"})
+    facts = {"questions": count(len(examples))}
+    if rights := [example.picked == example.label for example in examples if example.picked is not None]:
+        share = percent(sum(rights) / len(rights), 0)
+        facts["model accuracy"] = f"{share} ({sum(rights):,} of {len(rights):,})"
     if any(example.attention is not None for example in examples):
-        facts.append({"name": "orange on images", "text": "model’s attention"})
-    cards = [_preview_card(one) for one in examples]
-    values = {"title": plain(title, 200), "facts": facts, "cards": cards, "legends": kind_legends()}
+        facts["orange on images"] = "model’s attention"
+    cards = []
+    for one in examples:
+        about = (plain(one.note, ORIGIN), plain(one.question_type, TYPE), plain(one.question_id, TYPE))
+        sets = {kind: list(map(one.choice, indices)) for kind, indices in one.by_kind()}
+        pictures = picture_values(one.images, PREVIEW_SIDE, attention=one.attention)
+        cards.append({"question": plain(one.question), **pictures, "about": [*filter(None, about)], "sets": sets})
+    named = [{"name": name, "text": text} for name, text in facts.items()]
+    values = {"title": plain(title, 200), "facts": named, "cards": cards, "legends": kind_legends()}
     return rendered("preview.html.jinja", values)
-
-
-def _preview_card(example: Example) -> dict[str, Any]:
-    about = (plain(example.note, ORIGIN), plain(example.question_type, TYPE), plain(example.question_id, TYPE))
-    sets = {kind: [example.choice(index) for index in indices] for kind, indices in example.by_kind()}
-    return {
-        "question": plain(example.question),
-        **picture_values(example.images, PREVIEW_SIDE, attention=example.attention),
-        "about": list(filter(None, about)),
-        "sets": sets,
-    }

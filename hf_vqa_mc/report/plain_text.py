@@ -17,10 +17,6 @@ _SPACE = re.compile(r"\s+")
 def plain(text: object, most: int = LONGEST) -> str:
     r"""Text on one line without control characters, truncated.
 
-    Args:
-        text: from a dataset; None gives "".
-        most: maximum number of characters.
-
     >>> plain("a cat\n on it"), plain("x" * 5000, most=3)
     ('a cat on it', 'xxx… (5,000 characters)')
     """

@@ -7,15 +7,7 @@ from typing import Any
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
-from hf_vqa_mc.report.figures import (
-    ambiguous_decoys,
-    chart,
-    histogram,
-    per_type,
-    strongest,
-    tiles,
-    width,
-)
+from hf_vqa_mc.report.figures import ambiguous_decoys, chart, histogram, per_type, strongest, tiles, width
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -23,21 +15,12 @@ from hf_vqa_mc.result import Step
 
 
 def report_html(
-    audit: Mapping[str, Any],
-    examples: Sequence[Example],
-    steps: Sequence[Step] = (),
-    changes: Sequence[str] = (),
+    audit: Mapping[str, Any], examples: Sequence[Example], steps: Sequence[Step] = (), changes: Sequence[str] = ()
 ) -> str:
     """The report of an audit.
 
     The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
     without figures are omitted. The result is deterministic.
-
-    Args:
-        audit: the output of `vqa-mc audit --json`.
-        examples: example questions with their images; some dozens, since images are embedded.
-        steps: what to do next, shown at the end.
-        changes: lines about what changed since an earlier release.
     """
     values = {**report_values(audit, changes), "has_examples": bool(examples), "steps": steps}
     data = {"examples": list(map(_card, examples)), "kinds": kind_legends()}
@@ -47,6 +30,8 @@ def report_html(
 def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict[str, Any]:
     """The values of the report's template; ``changes`` as in `report_html`."""
     shortcuts = audit.get("shortcuts") or ()
+    probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
+    splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
     return {
         "title": plain(public_name(audit.get("dataset") or ""), 120) or "benchmark",
         "config": audit.get("config"),
@@ -64,7 +49,7 @@ def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict
         "ambiguous": ambiguous_decoys(audit),
         "predictive_texts": _predictive_texts(audit),
         "histogram": histogram(audit),
-        "not_run": _not_run(audit),
+        "not_run": [(plain(name, 120), plain(reason, 400)) for name, reason in probes + splits],
         "changes": changes,
     }
 
@@ -114,13 +99,6 @@ def _predictive_texts(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
         for predicts, sign in (("target", 1), ("decoy", -1))
         if (rows := sorted((row for row in given[what] if sign * row["z"] > 0), key=lambda row: -abs(row["z"])))
     ]
-
-
-def _not_run(audit: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Probes that were not run and splits that were skipped, with the reasons."""
-    probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
-    splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
-    return [(plain(name, 120), plain(reason, 400)) for name, reason in probes + splits]
 
 
 def _card(example: Example) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError, MissingExtra
 
@@ -24,12 +24,7 @@ CLOSING = 5
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens; raises InputError if the address cannot be used.
-
-    Args:
-        host: name or address; 0.0.0.0 for all networks.
-        port: 0 for any free one.
-    """
+    """A socket that listens; raises InputError if the address cannot be used."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family)
@@ -43,26 +38,15 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
-    """A server; it logs no requests, since their addresses contain tokens.
-
-    Raises:
-        MissingExtra: the server is not installed.
-    """
+    """A server; it logs no requests, since their addresses contain tokens."""
     try:
         import uvicorn
 
         made = application()
     except ImportError as error:
         raise MissingExtra(error.name or "uvicorn", "study") from error
-    config = uvicorn.Config(
-        made,
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=CLOSING,
-    )
-    return uvicorn.Server(config)
+    quiet: dict[str, Any] = {"access_log": False, "log_level": "warning", "server_header": False}
+    return uvicorn.Server(uvicorn.Config(made, lifespan="off", timeout_graceful_shutdown=CLOSING, **quiet))
 
 
 def run(application: "Callable[[], Starlette]", listening: socket.socket, ready: Callable[[], None]) -> None:

@@ -28,15 +28,8 @@ def picture_values(
 ) -> dict[str, Any]:
     """The images of a question as values for templates; deterministic.
 
-    Args:
-        contents: image files, possibly broken.
-        longest: longer side in pixels.
-        absent: the note if there is no image.
-        attention: see `small_image`.
-
-    Returns:
-        ``pictures``: of each image that can be shown ``image`` (a JPEG as a ``data:`` URL), its ``width`` and
-        ``height``; and ``missing``, the reason why one cannot be shown.
+    ``pictures``: of each image that can be shown ``image`` (a JPEG as a ``data:`` URL), its ``width`` and ``height``;
+    and ``missing``, the reason why one cannot be shown, or ``absent`` without any.
     """
     missing, pictures = "" if contents else absent, []
     for content in contents:
@@ -54,11 +47,7 @@ def picture_values(
 def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | None = None) -> "Image | str":
     """An image file as a small upright RGB picture on white; or the reason why it cannot be shown.
 
-    Args:
-        content: image file, possibly broken.
-        longest: longer side in pixels.
-        attention: (n, n), x first, of the image as stored, without its EXIF orientation: drawn over the whole image,
-            the more opaque the higher; its minimum is invisible.
+    ``attention`` (n, n), x first, is of the image as stored, without its EXIF orientation; its minimum is invisible.
     """
     from PIL import ExifTags, Image, ImageOps
 
@@ -76,14 +65,9 @@ def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | N
     small = Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata
     if attention is None:
         return small
-    cells = Image.fromarray(_opacity(attention))
+    above = attention / max(np.abs(attention).max(), np.finfo(np.float64).tiny)  # the range may exceed float64
+    above = above - above.min()
+    cells = Image.fromarray(np.asarray((255 * OPACITY * above / (above.max() or 1.0)).round().T, np.uint8))
     cells.getexif()[ExifTags.Base.Orientation] = orientation
     opacity = ImageOps.exif_transpose(cells).resize(small.size, Image.Resampling.BILINEAR)
     return Image.composite(Image.new("RGB", small.size, ATTENDED), small, opacity)
-
-
-def _opacity(attention: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The opacity of each cell, uint8 (rows, columns); 0 if all values are the same."""
-    above = attention / max(np.abs(attention).max(), np.finfo(np.float64).tiny)  # the range may exceed float64
-    above = above - above.min()
-    return np.asarray((255 * OPACITY * above / (above.max() or 1.0)).round().T, np.uint8)

@@ -1,25 +1,32 @@
-"""Closed answer sets: how often all rows of a set are right, and what an assignment of rows to choices reaches."""
+"""Closed answer sets: how often all rows of a set are right, and what an assignment of rows to choices reaches.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict, cast
+The rows of a set share their choices, each of which is the target of equally many rows.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.closed_sets import ClosedSets, Ints, closed_sets
 from hf_vqa_mc.scoring.multiple_choice import picks
 from hf_vqa_mc.scoring.questions import Column, Questions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
 from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.normalisation import comparable
 
 TIE = 1e-9
 """Differences of scores below this share of a set's range are ties, which are broken at random."""
+CROSSED = {kind.name for kind in SET_KINDS.values() if kind.crossed}
+SQUARES = {kind.name for kind in SET_KINDS.values() if kind.square}
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class SetAccuracy(TypedDict):
@@ -53,42 +60,43 @@ class SetAccuracy(TypedDict):
     """whether each row, its set ... is right; None for rows in no set"""
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """An accuracy of units, each of which is right if all its rows are."""
 
     name: str
     label: str
     """its line in the table"""
-    unit: Callable[[ClosedSets], Ints]
-    """number of each row's unit, int64 (rows,); -1 for none"""
+    unit: str
+    """row, set, question or image"""
     assigned: bool = False
     """whether rows are assigned to choices jointly; otherwise each row's own prediction counts"""
-    chance: Callable[[Floats], Floats] = lambda k: 1 / k
-    """factor of a row with k choices in the probability that its unit is right by chance"""
-
-
-def _assigned_by_chance(k: Floats) -> Floats:
-    from scipy.special import gammaln
-
-    chance: Floats = np.exp(-gammaln(k + 1) / k)
-    return chance
 
 
 MEASURES = (
-    Measure("row_accuracy", "rows", lambda sets: np.arange(len(sets.rows))),
-    Measure("set_accuracy", "sets, all rows right", lambda sets: sets.set_of),
-    Measure("question_accuracy", "questions, right on all images", lambda sets: sets.questions),
-    Measure("image_accuracy", "images, right for all questions", lambda sets: sets.images),
-    Measure("assignment_row_accuracy", "rows, best assignment", lambda sets: np.arange(len(sets.rows)), assigned=True),
-    Measure(
-        "assignment_set_accuracy",
-        "sets, best assignment all right",
-        lambda sets: sets.set_of,
-        assigned=True,
-        chance=_assigned_by_chance,
-    ),
+    Measure("row_accuracy", "rows", "row"),
+    Measure("set_accuracy", "sets, all rows right", "set"),
+    Measure("question_accuracy", "questions, right on all images", "question"),
+    Measure("image_accuracy", "images, right for all questions", "image"),
+    Measure("assignment_row_accuracy", "rows, best assignment", "row", assigned=True),
+    Measure("assignment_set_accuracy", "sets, best assignment all right", "set", assigned=True),
 )
+
+
+class ClosedSets(NamedTuple):
+    """The rows of closed answer sets, in an order that does not depend on that of rows and choices in the input.
+
+    Rows are sorted by set, in a Latin square by question, and then by the text of the target. So each k consecutive
+    rows have the same k choices, and each choice is the target of one of them.
+    """
+
+    rows: Ints
+    """(rows,): index of each row in the columns"""
+    kinds: list[str]
+    """set_kind of each set, in the order of the set_ids"""
+    sizes: Ints
+    """(sets,): number of choices"""
+    unit_of: dict[str, Ints]
+    """(rows,): number of each row's row, set, question and image; -1 for questions and images of uncrossed sets"""
 
 
 def set_accuracy(
@@ -132,78 +140,157 @@ def set_accuracy(
     (0.75, 0.5, 0.25)
     """
     optional = {"set_kinds": set_kinds, "questions": questions, "image_ids": image_ids, "scores": scores}
-    columns = Questions(
-        {"predictions": predictions, "references": references, "choices": choices, "set_ids": set_ids},
-        question_ids,
-        **optional,
-    )
+    needed = {"predictions": predictions, "references": references, "choices": choices, "set_ids": set_ids}
+    columns = Questions(needed, question_ids, **optional)
     _, targets, picked = picks(columns)
-    sets = closed_sets(columns, targets)
+    sets = _closed_sets(columns, targets)
     right = (picked == targets)[sets.rows]
     assigned = _assigned(columns, sets) if "scores" in columns else None
     units = {one.name: _units(one, sets, assigned if one.assigned else right) for one in MEASURES}
     of_kind = [f"{kind}, k = {k}".lstrip(", ") for kind, k in zip(sets.kinds, sets.sizes.tolist(), strict=True)]
     order = sorted(set(zip(sets.kinds, sets.sizes.tolist(), of_kind, strict=True)))
+    by_question: dict[str, list[float | None]] = {}  # of each row's unit
+    for name, of_measure in units.items():
+        for row, unit in zip(sets.rows.tolist(), of_measure.of_row.tolist(), strict=True):
+            if unit >= 0:
+                by_question.setdefault(name, [None] * columns.count)[row] = float(of_measure.scores[unit])
     result = {
-        **_figures(units, np.ones(len(sets.names), bool)),
+        **_figures(units, np.ones(len(sets.kinds), bool)),
         "rows_without_set": columns.count - len(sets.rows),
         "per_kind": {name: _figures(units, np.array([one == name for one in of_kind])) for *_, name in order},
-        "per_question": _per_question(units, sets, columns.count) if per_question else None,
+        "per_question": by_question if per_question else None,
     }
     return cast("SetAccuracy", result)
 
 
-@dataclass(frozen=True)
-class _Units:
-    """The units of a measure."""
-
+class _Units(NamedTuple):
+    of_row: Ints
+    """(rows,): number of each row's unit; -1 for none"""
     scores: Floats
     """(units,): 1 if right, else 0"""
     chance: Floats
     """(units,): probability that it is right by chance"""
     sets: Ints
     """(units,): number of its set"""
-    of_row: Ints
-    """(rows,): number of each row's unit; -1 for none"""
 
 
 def _units(measure: Measure, sets: ClosedSets, right: NDArray[np.bool_] | None) -> _Units:
     """The units of a measure, none if ``right``, which is of rows, is missing."""
-    of_row = measure.unit(sets) if right is not None else np.full(len(sets.rows), -1)
+    from scipy.special import gammaln
+
+    of_row = sets.unit_of[measure.unit] if right is not None else np.full(len(sets.rows), -1)
     rows = np.flatnonzero(of_row >= 0)
     if right is None or not len(rows):
-        return _Units(np.empty(0), np.empty(0), np.empty(0, np.int64), of_row)
-    unit = of_row[rows]
+        return _Units(of_row, np.empty(0), np.empty(0), np.empty(0, np.int64))
+    unit, set_of_row = of_row[rows], sets.unit_of["set"][rows]
+    k = sets.sizes[set_of_row].astype(np.float64)
+    by_chance = np.exp(-gammaln(k + 1) / k) if measure.assigned and measure.unit == "set" else 1 / k  # of each row
     wrong = np.bincount(unit, ~right[rows])
-    logs = np.log(measure.chance(sets.sizes[sets.set_of[rows]].astype(np.float64)))
     set_of = np.empty(len(wrong), np.int64)
-    set_of[unit] = sets.set_of[rows]
-    return _Units((wrong == 0).astype(np.float64), np.exp(np.bincount(unit, logs)), set_of, of_row)
+    set_of[unit] = set_of_row
+    return _Units(of_row, (wrong == 0).astype(np.float64), np.exp(np.bincount(unit, np.log(by_chance))), set_of)
 
 
 def _figures(units: Mapping[str, _Units], chosen: NDArray[np.bool_]) -> dict[str, Any]:
     """The accuracies of some sets, bool (sets,), with chance, standard errors and intervals."""
-    found: dict[str, dict[str, Any]] = {"accuracy": {}, "chance": {}, "stderr": {}, "interval": {}}
-    for name, of_measure in units.items():
-        kept = chosen[of_measure.sets]
-        scores, sets = of_measure.scores[kept], of_measure.sets[kept]
-        share = float(scores.mean()) if len(scores) else None
-        found["accuracy"][name] = share
-        found["chance"][name] = None if share is None else float(of_measure.chance[kept].mean())
-        found["stderr"][name] = None if share is None else standard_error(scores, sets)
-        found["interval"][name] = None if share is None else mean_interval(scores, sets)
+    figures: dict[str, tuple[Any, ...]] = {}
+    for name, (_, scores, chance, sets) in units.items():
+        kept = chosen[sets]
+        of = scores[kept], sets[kept]
+        figures[name] = (None,) * 4
+        if kept.any():
+            figures[name] = float(of[0].mean()), float(chance[kept].mean()), standard_error(*of), mean_interval(*of)
+    accuracies, *others = ({name: of[at] for name, of in figures.items()} for at in range(4))
     rows = int(chosen[units["row_accuracy"].sets].sum())
-    return {**found.pop("accuracy"), **found, "rows": rows, "sets": int(chosen.sum())}
+    about = zip(("chance", "stderr", "interval"), others, strict=True)
+    return {**accuracies, **dict(about), "rows": rows, "sets": int(chosen.sum())}
 
 
-def _per_question(units: Mapping[str, _Units], sets: ClosedSets, count: int) -> dict[str, list[float | None]]:
-    """The score of each row's unit by measure; None for rows without one, no list where no row has one."""
-    columns: dict[str, list[float | None]] = {}
-    for name, of_measure in units.items():
-        for row, unit in zip(sets.rows.tolist(), of_measure.of_row.tolist(), strict=True):
-            if unit >= 0:
-                columns.setdefault(name, [None] * count)[row] = float(of_measure.scores[unit])
-    return columns
+def _closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
+    """Find the closed answer sets among questions and check them; rows whose set id is empty are in none."""
+    members: dict[str, list[int]] = {}
+    for row, name in enumerate(columns.groups("set_ids") or []):
+        if name:
+            members.setdefault(name, []).append(row)
+    if not members:
+        raise InputError("set_ids is empty in all rows; expected the names of closed answer sets")
+    kinds, names = columns.texts("set_kinds") if "set_kinds" in columns else [""] * columns.count, sorted(members)
+    readers = {"questions": columns.texts, "image_ids": columns.groups} if CROSSED & set(kinds) else {}
+    keys = {field: read(field) or [] for field, read in readers.items() if field in columns}
+    sets = []
+    for name in names:
+        texts, kind = _targets(columns, name, members[name], kinds, targets), kinds[members[name][0]]
+        if kind in CROSSED:
+            sets.append(_crossed(f"set {name!r}: set_kind is {kind!r}", members[name], texts, keys, kind in SQUARES))
+        else:
+            sets.append([(row, None, None) for _, row in sorted(zip(texts, members[name], strict=True))])
+    rows = [(number, *row) for number, of_set in enumerate(sets) for row in of_set]
+    first = [of_set[0][0] for of_set in sets]
+    unit_of = {
+        "row": np.arange(len(rows)),
+        "set": np.array([number for number, *_ in rows]),
+        "question": _ranks([None if question is None else (number, question) for number, _, question, _ in rows]),
+        "image": _ranks([None if image is None else (number, image) for number, _, _, image in rows]),
+    }
+    sizes = np.array([len(columns["choices"][row]) for row in first])
+    return ClosedSets(np.array([row for _, row, _, _ in rows]), [kinds[row] for row in first], sizes, unit_of)
+
+
+def _ranks(keys: Sequence[Any]) -> Ints:
+    """The rank of each key among all; -1 for None."""
+    known = {key: number for number, key in enumerate(sorted(key for key in set(keys) if key is not None))}
+    return np.array([known.get(key, -1) for key in keys])
+
+
+def _targets(columns: Questions, name: str, rows: list[int], kinds: Sequence[str], targets: Ints) -> list[str]:
+    """The text of each row's target; raises InputError unless the set is closed."""
+    where, start = f"set {name!r}:", rows[0]
+    choices: list[str] = sorted(columns["choices"][start])
+    for row in rows:
+        given, kind = columns["choices"][row], kinds[row]
+        if len(set(given)) < len(given):
+            raise InputError(f"{where} {columns.where(row)} has a choice twice, {given}; expected distinct choices")
+        if kind != kinds[start] or sorted(given) != choices:
+            what = f"set_kind {kind!r}" if kind != kinds[start] else f"choices {given}"
+            other = repr(kinds[start]) if kind != kinds[start] else columns["choices"][start]
+            raise InputError(
+                f"{where} {columns.where(row)} has the {what}, {columns.where(start)} {other}; expected the same in "
+                "all rows of a set"
+            )
+    times = len(choices) if kinds[start] in SQUARES else 1
+    if len(rows) != len(choices) * times:
+        raise InputError(
+            f"set {name!r} has {len(rows)} rows and {len(choices)} choices; expected {len(choices) * times} rows "
+            "(keep all rows of a set, make their set_id empty, or score rows alone: --metric mc_accuracy)"
+        )
+    texts: list[str] = [columns["choices"][row][targets[row]] for row in rows]
+    target, count = Counter(sorted(texts)).most_common(1)[0]
+    if count > times:
+        raise InputError(
+            f"{where} {target!r} is the target of {count} rows; expected each choice to be the target of {times}"
+        )
+    return texts
+
+
+def _crossed(
+    where: str, rows: list[int], texts: list[str], keys: Mapping[str, list[str]], square: bool
+) -> list[tuple[int, str | None, str | None]]:
+    """The rows of a grid or Latin square in order, each with its question and image."""
+    for field in ("questions", "image_ids"):
+        if field not in keys:
+            raise InputError(f"{where}, which needs {field}")
+    questions, images = [comparable(keys["questions"][row]) for row in rows], [keys["image_ids"][row] for row in rows]
+    pairs = [(questions, images, "question on each of its images")]
+    if square:
+        pairs += [
+            (questions, texts, "question with each of its targets"),
+            (images, texts, "image with each of its targets"),
+        ]
+    for one, other, expected in pairs:
+        if not len(set(one)) * len(set(other)) == len(rows) == len(set(zip(one, other, strict=True))):
+            raise InputError(f"{where}; expected one row for each {expected}")
+    order = sorted(range(len(rows)), key=lambda at: (questions[at] if square else "", texts[at]))
+    return [(rows[at], questions[at], images[at]) for at in order]
 
 
 def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
@@ -211,7 +298,7 @@ def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
     from scipy.optimize import linear_sum_assignment
 
     rng = np.random.default_rng(0)
-    sizes, right = sets.sizes[sets.set_of], np.empty(len(sets.rows), bool)
+    sizes, right = sets.sizes[sets.unit_of["set"]], np.empty(len(sets.rows), bool)
     for k in np.unique(sizes).tolist():
         of_size = np.flatnonzero(sizes == k)
         rows = sets.rows[of_size].tolist()
@@ -245,9 +332,8 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     kinds: Mapping[str, Any] = result["per_kind"]
-    groups = {"": result} if len(kinds) > 1 else {next(iter(kinds)): result}
-    if len(kinds) > 1:
-        groups |= {f"{kind}: {counted(of['sets'], 'set')}": of for kind, of in kinds.items()}
+    groups = {f"{kind}: {counted(of['sets'], 'set')}": of for kind, of in kinds.items()}
+    groups = {"": result, **groups} if len(kinds) > 1 else {next(iter(kinds)): result}
     lines = []
     for group, of in groups.items():
         for one in (one for one in MEASURES if of[one.name] is not None):

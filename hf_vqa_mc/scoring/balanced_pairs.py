@@ -1,10 +1,9 @@
 """Balanced pairs of VQA v2: one question about two similar images that have different answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.consensus import Protocol, consensus
@@ -75,11 +74,8 @@ def vqa_pair_accuracy(
     >>> result["all"], result["count"], result["number"], result["identical"]
     (0.5, 1.0, None, 0.5)
     """
-    columns = Questions(
-        {"predictions": predictions, "references": references, "question_ids": question_ids},
-        questions=questions,
-        answer_types=answer_types,
-    )
+    given = {"predictions": predictions, "references": references, "question_ids": question_ids}
+    columns = Questions(given, questions=questions, answer_types=answer_types)
     rows = {name: row for row, name in enumerate(columns.groups("question_ids") or [])}
     listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
     if not isinstance(listed, list | tuple):
@@ -90,11 +86,17 @@ def vqa_pair_accuracy(
     right = (consensus(columns, protocol) == 1.0)[members].all(axis=1).astype(np.float64)
     texts = [tidied(text) for text in columns.texts("predictions")]
     same = np.array([texts[one] == texts[other] for one, other in members])
-    types, asked = columns.groups("answer_types"), columns.texts("questions") if "questions" in columns else None
+    asked = columns.texts("questions") if "questions" in columns else []
+
+    def mean_where(passes: list[bool]) -> float | None:
+        """The mean over the pairs whose questions both pass; None if there are none."""
+        chosen = right[np.array(passes)[members].all(axis=1)] if passes else ()
+        return float(np.mean(chosen)) if len(chosen) else None
+
     return {
         "all": float(right.mean()),
-        "number": _mean_where(right, members, types, lambda kind: kind == NUMBER),
-        "count": _mean_where(right, members, asked, lambda text: text.lower().startswith(COUNTING)),
+        "number": mean_where([kind == NUMBER for kind in columns.groups("answer_types") or []]),
+        "count": mean_where([text.lower().startswith(COUNTING) for text in asked]),
         "both_right": float(right.mean()),
         "identical": float(same.mean()),
         "different": float((~same).mean()),
@@ -116,18 +118,6 @@ def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  #
     return one, other
 
 
-def _mean_where(
-    right: NDArray[np.float64], members: NDArray[np.int64], column: list[str] | None, passes: Callable[[str], bool]
-) -> float | None:
-    """The mean over the pairs whose questions both pass; None if there are none."""
-    chosen = right[np.array([*map(passes, column)])[members].all(axis=1)] if column else ()
-    return float(np.mean(chosen)) if len(chosen) else None
-
-
-def _run(matched: Matched) -> Mapping[str, Any]:
-    return {**SCHEME.call(matched), "pairs": len(matched.inputs[PAIRS.name])}
-
-
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     lines = [
         line("both right", result["all"], result["interval"]),
@@ -144,7 +134,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     return Table([one for one in lines if one.score], missing=missing)
 
 
-SCHEME = Scheme(
+SCHEME: Scheme = Scheme(
     "vqa_pair_accuracy",
     vqa_pair_accuracy,
     "{pairs:,} balanced pairs",
@@ -155,6 +145,6 @@ SCHEME = Scheme(
     is_default=lambda annotations: True,
     inputs=(PAIRS, QUESTIONS),
     has_protocols=True,
-    run=_run,
+    run=lambda matched: {**SCHEME.call(matched), "pairs": len(matched.inputs[PAIRS.name])},
     show=_table,
 )

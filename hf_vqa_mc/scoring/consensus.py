@@ -4,7 +4,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +27,12 @@ QUESTIONS_AT_A_TIME = 20_000
 Protocol = Literal["2021", "2017"]
 
 
-class Forms(NamedTuple):
-    """Normalisation of both sides in a protocol."""
-
-    agreed_answer: Callable[[str], str]
-    """form of annotators' answers; if all answers to a question are equal in this form, the annotators agree"""
-    answer: Callable[[str], str]
-    """form of annotators' answers if they do not agree"""
-    agreed_prediction: Callable[[str], str]
-    prediction: Callable[[str], str]
-
-
-FORMS = {
-    "2021": Forms(tidied, normalised, tidied, normalised),
-    "2017": Forms(str, without_punctuation, normalised, normalised),
+Form = Callable[[str], str]
+FORMS: dict[str, tuple[Form, Form, Form, Form]] = {
+    "2021": (tidied, normalised, tidied, normalised),
+    "2017": (str, without_punctuation, normalised, normalised),
 }
+"""Normal forms by protocol: of answers if all to a question are equal in it, of other answers; then of predictions."""
 
 
 class VqaAccuracy(Accuracy):
@@ -89,14 +80,9 @@ def vqa_accuracy(
     >>> vqa_accuracy(["red", "Dark-red."], [answers, answers], per_question=True)["per_question"]
     [0.6, 1.0]
     """
-    columns = Questions(
-        {"predictions": predictions, "references": references},
-        question_ids,
-        choices=choices,
-        question_types=question_types,
-        answer_types=answer_types,
-        image_ids=image_ids,
-    )
+    types = {"question_types": question_types, "answer_types": answer_types}
+    given = {"predictions": predictions, "references": references}
+    columns = Questions(given, question_ids, choices=choices, **types, image_ids=image_ids)
     if "choices" in columns:
         listed = columns.lists("choices", "text")
         for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), listed, strict=True)):
@@ -117,10 +103,18 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
         raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
     forms = FORMS[protocol]
     numbers: dict[str, int] = defaultdict(count().__next__)  # 0, 1, ... in the order of first lookups
-    agreed_answers, free_answers = _numbered(_answer_texts(columns), forms.agreed_answer, forms.answer, numbers)
-    agreed_predictions, free_predictions = _numbered(
-        columns.texts("predictions"), forms.agreed_prediction, forms.prediction, numbers
-    )
+    lists = columns.lists("references", "answers", of_text=False)
+    try:
+        found = ([one["answer"] for one in of] if isinstance(of[0], dict) else of for of in lists)
+        texts = list(chain.from_iterable(found))
+    except (KeyError, TypeError):  # a record without answer, or text among records
+        texts = [None]
+    for row, answers in enumerate(lists) if not set(map(type, texts)) <= {str} else ():
+        kept = [one.get("answer") for one in answers] if all(isinstance(one, dict) for one in answers) else answers
+        if not all(isinstance(text, str) for text in kept):
+            raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
+    agreed_answers, free_answers = _numbered(texts, *forms[:2], numbers)
+    agreed_predictions, free_predictions = _numbered(columns.texts("predictions"), *forms[2:], numbers)
     sizes = np.array([len(listed) for listed in columns["references"]])
     starts = np.cumsum(sizes) - sizes
     agreed = np.minimum.reduceat(agreed_answers, starts) == np.maximum.reduceat(agreed_answers, starts)
@@ -132,31 +126,11 @@ def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
     return scores
 
 
-def _answer_texts(columns: Questions) -> list[str]:
-    """The answers of all questions one after another, without the other fields of records."""
-    lists = columns.lists("references", "answers", of_text=False)
-    try:
-        found = ([one["answer"] for one in of] if isinstance(of[0], dict) else of for of in lists)
-        texts = list(chain.from_iterable(found))
-    except (KeyError, TypeError):  # a record without answer, or text among records
-        texts = [None]
-    if not set(map(type, texts)) <= {str}:
-        for row, answers in enumerate(lists):
-            kept = [one.get("answer") for one in answers] if all(isinstance(one, dict) for one in answers) else answers
-            if not all(isinstance(text, str) for text in kept):
-                raise columns.wrong(row, "references", "a list of text, or of records with text in answer")
-    return texts
-
-
-def _numbered(
-    texts: list[str], agreed: Callable[[str], str], free: Callable[[str], str], numbers: dict[str, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _numbered(texts: list[str], agreed: Form, free: Form, numbers: dict[str, int]) -> list[NDArray[np.int64]]:
     """Ids of both normal forms of each text, int64 (texts,) each; equal text has equal ids."""
     indices: dict[str, int] = defaultdict(count().__next__)
     index = np.fromiter(map(indices.__getitem__, texts), np.int64, len(texts))
-    of_agreed = np.array([numbers[agreed(text)] for text in indices])
-    of_free = np.array([numbers[free(text)] for text in indices])
-    return of_agreed[index], of_free[index]
+    return [np.array([numbers[form(text)] for text in indices])[index] for form in (agreed, free)]
 
 
 def _equal_records(
@@ -166,7 +140,11 @@ def _equal_records(
     twins = np.ones(len(right), np.int64)
     for row in np.flatnonzero(matches > 1).tolist():
         records = columns["references"][row]
-        if isinstance(records[0], dict) and not _have_distinct_ids(records):
+        try:
+            is_distinct = len({one["answer_id"] for one in records}) == len(records)
+        except (KeyError, TypeError):  # no answer_id, or text
+            is_distinct = not isinstance(records[0], dict)
+        if not is_distinct:
             indices = starts[row] + np.flatnonzero(right[starts[row] : starts[row] + len(records)])
             rests = [{**records[index - starts[row]], "answer": ""} for index in indices]
             try:
@@ -176,36 +154,23 @@ def _equal_records(
     return twins
 
 
-def _have_distinct_ids(records: Sequence[dict[str, Any]]) -> bool:
-    """Whether a question's records have distinct answer_ids, so that no two are equal."""
-    try:
-        return len({one["answer_id"] for one in records}) == len(records)
-    except (KeyError, TypeError):
-        return False
-
-
 def _run(matched: Matched) -> Mapping[str, Any]:
     result, choices, answers = SCHEME.call(matched), matched.annotations.choices, matched.annotations.answers or []
-    if choices is None:
-        _warn_of_case(matched, answers, result["per_question"])
-        return {**result, "chance": None}
-    sizes = np.array([len(texts) for texts in choices])
-    scores = choice_consensus(choices, answers, matched.protocol)  # the mean over a question's choices, then questions
-    return {**result, "chance": float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)}
-
-
-def _warn_of_case(matched: Matched, answers: Sequence[Any], scores: Sequence[float]) -> None:
-    """Warn of predictions that would score higher in lower case."""
+    if choices is not None:
+        sizes = np.array([len(texts) for texts in choices])
+        scores = choice_consensus(choices, answers, matched.protocol)  # the mean of a question's choices, then of all
+        return {**result, "chance": float(np.sum(scores / np.repeat(sizes, sizes))) / len(sizes)}
     rows = [row for row, text in enumerate(matched.texts) if text is not None and text != text.lower()]
     lowered = [str(matched.texts[row]).lower() for row in rows]
     better = _scores(lowered, [answers[row] for row in rows], matched.protocol) if rows else ()
-    count = sum(score > scores[row] for row, score in zip(rows, better, strict=True))
-    if count:
+    higher = sum(score > result["per_question"][row] for row, score in zip(rows, better, strict=True))
+    if higher:
         text = (
-            f"{count:,} predictions differ from the annotators' answer in letter case only and count as wrong: where "
+            f"{higher:,} predictions differ from the annotators' answer in letter case only and count as wrong: where "
             "all annotators agree, this protocol is case-sensitive; see the card of vqa_accuracy"
         )
         warnings.warn(LetterCase(text), stacklevel=2)
+    return {**result, "chance": None}
 
 
 def choice_consensus(
@@ -218,9 +183,9 @@ def choice_consensus(
     """
     found = []
     for start in range(0, len(choices), QUESTIONS_AT_A_TIME):
-        listed = choices[start : start + QUESTIONS_AT_A_TIME]
-        repeated = [references[start + row] for row, texts in enumerate(listed) for _ in texts]
-        found.append(_scores([text for texts in listed for text in texts], repeated, protocol))
+        some = range(start, min(start + QUESTIONS_AT_A_TIME, len(choices)))
+        texts = [text for row in some for text in choices[row]]
+        found.append(_scores(texts, [references[row] for row in some for _ in choices[row]], protocol))
     return np.concatenate(found)
 
 

@@ -58,21 +58,18 @@ def counterexample_recall(
         if not is_whole(k) or k < 1:
             raise InputError(f"ks: {shown(k)}, expected whole numbers from 1, at least one")
     names = {f"recall@{k}": int(k) for k in listed}
-    columns = Questions(
-        {"predictions": predictions, "references": references}, question_ids, distances=distances, image_ids=image_ids
-    )
-    scores = _numbers(columns, "predictions")
+    given = {"predictions": predictions, "references": references}
+    columns = Questions(given, question_ids, distances=distances, image_ids=image_ids)
+    scores, most, distance = _numbers(columns, "predictions"), max(names.values()), None
     sizes = np.array([len(of_row) for of_row in scores])
     for row, (index, size) in enumerate(zip(columns["references"], sizes.tolist(), strict=True)):
         if not is_whole(index) or not 0 <= index < size:
             raise columns.wrong(row, "references", f"an index of its {size} candidates, from 0")
-        if (most := max(names.values())) > size:
-            raise InputError(
-                f"{columns.where(row)}: predictions has {size} candidates, too few for k = {most}; set ks"
-            )
+        if most > size:
+            few = f"{size} candidates, too few for k = {most}"
+            raise InputError(f"{columns.where(row)}: predictions has {few}; set ks")
     ranks = _ranks(scores, columns["references"])
     hits = {name: (ranks < k).astype(np.float64) for name, k in names.items()}
-    distance = None
     if "distances" in columns:
         listed = _numbers(columns, "distances")
         for row in (row for row, of_row in enumerate(listed) if len(of_row) != sizes[row]):

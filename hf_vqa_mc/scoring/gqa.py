@@ -1,18 +1,18 @@
 """GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from operator import contains, itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
-from hf_vqa_mc.scoring.gqa_records import RECORD, ById, by_question_id, consistency_score
 from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
-from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.questions import RECORD, ById, Questions, by_question_id, text_id
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import IN_JSON, Line, Table, by_type, line
@@ -21,6 +21,7 @@ FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entai
 TYPES = ("structural", "semantic", "detailed")
 UNCOUNTED_STEPS = ("exist", "query: name", "choose name")
 """Operations that only request the answer; matched anywhere in "operation: argument", as in the official program."""
+ENTAILED = "a list of question ids (or set consistency=False)"
 COMMON_ANSWERS = ("color", "material", "shape")
 """valid and plausible answers to questions whose detailed type contains "Common"; the choices file is ignored"""
 
@@ -94,46 +95,42 @@ def gqa_score(
     if not isinstance(consistency, bool | None):
         raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     if ignore_case:
-        answers = {name: _lower(answer) for name, answer in answers.items()}
+        answers = {name: text.lower() if isinstance(text, str) else text for name, text in answers.items()}
         for name, record in records.items():
-            if isinstance(record, RECORD):
-                records[name] = {**record, "answer": _lower(record.get("answer"))}
+            if isinstance(record, RECORD) and isinstance(record.get("answer"), str):
+                records[name] = {**record, "answer": record["answer"].lower()}
     columns = _balanced(records, answers)
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
     scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
     types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
+    per_type = {f"per_{name}_type": mean_by(scores, kinds) or {} for name, kinds in types.items()}
     halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
     consistent, missing = None, 0
     if consistency is not False:
-        consistent, missing = consistency_score(columns, scores.tolist(), records, answers, bool(consistency))
-    validity, plausibility = _plausible(predicted, columns, types["detailed"], choices, ignore_case)
+        consistent, missing = _consistency(columns, scores.tolist(), records, answers, bool(consistency))
+    validity, plausibility = _plausible(columns, types["detailed"], choices, ignore_case)
     grounding = None
     if attentions is not None and scene_graphs is not None:
         grounding = float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
     elif attentions is not None or scene_graphs is not None:
         given, lacking = ("attentions", "scene_graphs") if scene_graphs is None else ("scene_graphs", "attentions")
         raise InputError(f"{given} without {lacking}: grounding needs both")
-    return {
+    result = {
         **accuracy(scores, columns.groups("imageId")),
         "binary": halves.get("binary"),
         "open": halves.get("open"),
-        "per_structural_type": mean_by(scores, types["structural"]) or {},
-        "per_semantic_type": mean_by(scores, types["semantic"]) or {},
-        "per_detailed_type": mean_by(scores, types["detailed"]) or {},
+        **per_type,
         "per_steps": mean_by(scores, _steps(columns)) or {},
         "per_length": mean_by(scores, [len(text.split()) for text in columns.texts("question")]) or {},
         "consistency": consistent,
         "entailed_missing": missing,
         "validity": validity,
         "plausibility": plausibility,
-        "distribution": _chi_square(columns, golds, predicted) / 100,
+        "distribution": _chi_square(columns) / 100,
         "grounding": grounding,
         "per_question": dict(zip(columns["question_ids"], scores.tolist(), strict=True)) if per_question else None,
     }
-
-
-def _lower(text: Any) -> Any:  # noqa: ANN401  any value
-    return text.lower() if isinstance(text, str) else text
+    return cast("GqaScore", result)
 
 
 def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questions:
@@ -151,9 +148,8 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
     if records and not ids:
         raise InputError(f"none of the {len(records):,} references is balanced: nothing to score")
     if lacking := [question_id for question_id in ids if question_id not in answers]:
-        raise InputError(
-            f"question {lacking[0]!r} has no prediction; {len(lacking):,} of {len(ids):,} balanced questions have none"
-        )
+        count = f"{len(lacking):,} of {len(ids):,} balanced questions have none"
+        raise InputError(f"question {lacking[0]!r} has no prediction; {count}")
     fields = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in fields["imageId"]):
         del fields["imageId"]
@@ -164,83 +160,103 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
 
 
 def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
-    """One field of the records of a column; types are checked at once, rows only on an error."""
-    try:
-        found = [record[name] for record in columns[field]]
-        if set(map(type, found)) <= set(kinds):
-            return found
-    except (KeyError, TypeError, IndexError):
-        pass
-    columns.check(
-        field,
-        lambda record: isinstance(record, RECORD) and isinstance(record.get(name, ...), kinds),
-        f"a record whose {name} is {expected}",
-    )
-    return [record[name] for record in columns[field]]
+    """One field of the records of a column; raises InputError unless it is of these types."""
+    found = [record.get(name, ...) if isinstance(record, RECORD) else ... for record in columns[field]]
+    for row in (row for row, value in enumerate(found) if not isinstance(value, kinds)):
+        raise columns.wrong(row, field, f"a record whose {name} is {expected}")
+    return found
 
 
 def _steps(columns: Questions) -> list[int]:
-    expected = "a list of records whose operation and argument are text"
-    texts = itemgetter("operation", "argument")
-    counts = []
+    texts, counts = itemgetter("operation", "argument"), []
     for row, operations in enumerate(columns["semantic"]):
-        if not isinstance(operations, list | tuple):
-            raise columns.wrong(row, "semantic", expected)
         try:
-            steps = list(map(": ".join, map(texts, operations)))
-        except (KeyError, TypeError):  # no record, or no text in it
+            steps = list(map(": ".join, map(texts, operations if isinstance(operations, list | tuple) else [None])))
+        except (KeyError, TypeError):  # no list, no record, or no text in it
+            expected = "a list of records whose operation and argument are text"
             raise columns.wrong(row, "semantic", expected) from None
-        program = "\n".join(steps)
-        if any(map(program.__contains__, UNCOUNTED_STEPS)):
+        if any(map("\n".join(steps).__contains__, UNCOUNTED_STEPS)):
             steps = [step for step in steps if not any(map(step.__contains__, UNCOUNTED_STEPS))]
         counts.append(len(steps))
     return counts
 
 
-def _plausible(
-    predicted: Sequence[str],
-    columns: Questions,
-    detailed: Sequence[str],
-    choices: Mapping[Any, Any] | None,
-    ignore_case: bool,
-) -> tuple[float, float]:
+def _plausible(columns: Questions, detailed: list[str], choices: ById | None, fold: bool) -> tuple[float, ...]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
         return 0.0, 0.0
     known, ids = by_question_id("choices", choices), columns["question_ids"]
-    for question_id in (one for one in ids if one not in known):
-        raise InputError(
-            f"question {question_id!r} is not in choices; expected valid and plausible answers for every question"
-        )
+    for name in (one for one in ids if one not in known):
+        expected = "valid and plausible answers for every question"
+        raise InputError(f"question {name!r} is not in choices; expected {expected}")
     shares = []
     for name in ("valid", "plausible"):
         found = [record.get(name) if isinstance(record, RECORD) else None for record in map(known.get, ids)]
-        lists = Questions({f"{name} in choices": found}, ids)
-        lists.check(
-            f"{name} in choices",
-            lambda listed: isinstance(listed, list | tuple) and set(map(type, listed)) <= {str},
-            "a list of text",
-        )
-        accepted: list[Any] = [
-            COMMON_ANSWERS if "Common" in kind else listed for kind, listed in zip(detailed, found, strict=True)
-        ]
-        if ignore_case:
+        column = f"{name} in choices"
+        lists = Questions({column: found}, ids)
+        lists.check(column, lambda of: isinstance(of, list | tuple) and {*map(type, of)} <= {str}, "a list of text")
+        pairs = zip(detailed, lists[column], strict=True)
+        accepted = [COMMON_ANSWERS if "Common" in kind else listed for kind, listed in pairs]
+        if fold:
             accepted = [list(map(str.lower, listed)) for listed in accepted]
-        shares.append(sum(map(contains, accepted, predicted)) / columns.count)
-    return shares[0], shares[1]
+        shares.append(sum(map(contains, accepted, columns["predictions"])) / columns.count)
+    return tuple(shares)
 
 
-def _chi_square(columns: Questions, golds: Sequence[str], predicted: Sequence[str]) -> float:
+def _chi_square(columns: Questions) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
     groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
     sizes = Counter(group for group in groups if group is not None)
     if not sizes:
         raise InputError("no balanced question has a global group: there are no distributions of answers to compare")
-    observed = Counter(zip(groups, predicted, strict=True))
+    observed = Counter(zip(groups, columns["predictions"], strict=True))
     distances: dict[str, float] = defaultdict(float)
-    for (group, gold), count in Counter(zip(groups, golds, strict=True)).items():
+    for (group, gold), count in Counter(zip(groups, columns["answer"], strict=True)).items():
         distances[group] += (observed[group, gold] - count) ** 2 / count
     return sum(distances[group] * size for group, size in sizes.items()) / sizes.total()
+
+
+def _consistency(
+    columns: Questions, right: Sequence[float], records: Mapping[str, Any], answers: Mapping[str, Any], demanded: bool
+) -> tuple[float | None, int]:
+    """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
+
+    Entailed questions need not be balanced, and one that is listed twice counts twice. One that has no record, no
+    prediction or no text in them is an error if ``demanded``; otherwise they are counted, and the mean is None.
+    """
+    known = dict(zip(columns["question_ids"], right, strict=True))
+    for name in (name for name in records if name not in known and name in answers):
+        gold, predicted = records[name].get("answer"), answers[name]
+        if isinstance(gold, str) and isinstance(predicted, str):
+            known[name] = float(gold == predicted)
+    means: list[float] = []
+    missing: set[str] = set()
+    for row, (question_id, listed) in enumerate(zip(columns["question_ids"], columns["entailed"], strict=True)):
+        ids: Sequence[Any] = listed if isinstance(listed, list | tuple) else [None]
+        if not set(map(type, ids)) <= {str}:
+            ids = list(map(text_id, ids))
+            if None in ids:
+                raise columns.wrong(row, "entailed", ENTAILED)
+        found = [known.get(other, math.nan) for other in ids if other != question_id]
+        if math.nan in found:
+            lacking = [other for other in ids if other != question_id and other not in known]
+            if demanded:
+                raise _unscorable(lacking[0], columns.where(row), records, answers)
+            missing.update(lacking)
+        elif found and right[row]:
+            means.append(sum(found) / len(found))
+    return sum(means) / len(means) if means and not missing else None, len(missing)
+
+
+def _unscorable(question_id: str, by: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> InputError:
+    """The error for an entailed question that cannot be scored."""
+    remedy = "consistency needs both for every entailed question (or set consistency=False)"
+    if question_id not in records or question_id not in answers:
+        what = "prediction" if question_id in records else "record among the references"
+        return InputError(f"question {question_id!r}, entailed by {by}, has no {what}; {remedy}")
+    gold, predicted = records[question_id].get("answer"), answers[question_id]
+    field, value = ("predictions", predicted) if isinstance(gold, str) else ("answer", gold)
+    return InputError(f"question {question_id!r}: {field} is {shown(value)}, expected text")
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:
@@ -254,8 +270,8 @@ def _run(matched: Matched) -> Mapping[str, Any]:
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
     annotations, inputs = matched.annotations, matched.inputs
     records = [(annotations.records or {})[name] for name in annotations.scored]
-    structural, semantic = ([record["types"][kind] for record in records] for kind in ("structural", "semantic"))
-    n_open = structural.count("query")
+    types = {kind: [record["types"][kind] for record in records] for kind in ("structural", "semantic")}
+    n_open = types["structural"].count("query")
     lines = [
         line("accuracy", result["accuracy"], result["interval"], questions=len(records)),
         line("binary", result["binary"], questions=len(records) - n_open),
@@ -278,8 +294,8 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         missing["grounding"] = f"{ATTENTIONS.flag} and {SCENE_GRAPHS.flag}"
     else:
         lines.append(Line("grounding", f"{result['grounding']:.2f}"))
-    lines += by_type("by structural type", result["per_structural_type"], structural)
-    lines += by_type("by semantic type", result["per_semantic_type"], semantic)
+    for kind, of_questions in types.items():
+        lines += by_type(f"by {kind} type", result[f"per_{kind}_type"], of_questions)
     return Table([*lines, Line(f"detailed types, steps, lengths {IN_JSON}")], missing=missing)
 
 

@@ -1,16 +1,13 @@
 """GQA's grounding score: the share of attention on the objects of question and answer."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.gqa_records import ById, by_question_id, text_id
-from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.questions import ById, Questions, by_question_id, text_id
 
 LEAST = 1e-6
 """Sides of a box are at least that long, so that a box without area lies in the cell of its corner."""
@@ -40,39 +37,22 @@ def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping
     """
     maps = by_question_id("attentions", attentions, "attention")
     regions = _regions(columns, scene_graphs)
+    for row in (row for row, name in enumerate(columns["question_ids"]) if name not in maps):
+        raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
+    squares = [square_map(maps[name], columns.where(row)) for row, name in enumerate(columns["question_ids"])]
     scores = np.zeros(columns.count)
-    waiting: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
-    held: Counter[int] = Counter()
-
-    def score(size: int) -> None:
-        rows = [row for row, _ in waiting[size]]
-        maps_of_rows = np.stack([attention for _, attention in waiting.pop(size)])
-        scores[rows] = _attended(maps_of_rows, [regions[row] for row in rows])
-        held[size] = 0
-
-    for row in range(columns.count):
-        question_id = columns["question_ids"][row]
-        if question_id not in maps:
-            raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
-        attention = square_map(maps[question_id], columns.where(row))
-        size = len(attention)
-        waiting[size].append((row, attention))
-        held[size] += attention.size * max(len(regions[row]), 1)  # one copy of the map per region
-        if held[size] >= CELLS:
-            score(size)
-    for size in list(waiting):
-        score(size)
+    for size in {len(one) for one in squares}:
+        rows = [row for row, one in enumerate(squares) if len(one) == size]
+        at_once = max(CELLS // (size**2 * max(len(regions[row]) + 1 for row in rows)), 1)  # a copy per region
+        for start in range(0, len(rows), at_once):
+            some = np.array(rows[start : start + at_once])
+            question = np.repeat(np.arange(len(some)), [len(regions[row]) for row in some])
+            edges = np.array([edges for row in some for edges in regions[row]], np.float64).reshape(-1, 4)
+            across, down = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
+            of_regions = np.stack([squares[row] for row in some])[question]
+            on_region = np.einsum("ri,rij,rj->r", across, of_regions, down)
+            scores[some] = np.bincount(question, on_region, minlength=len(some))
     return scores
-
-
-def _attended(maps: NDArray[np.float64], regions: Sequence[Sequence[Region]]) -> NDArray[np.float64]:
-    """Each map's attention on its regions: maps (questions, n, n), result (questions,)."""
-    size = maps.shape[1]
-    question = np.repeat(np.arange(len(maps)), [len(of_one) for of_one in regions])
-    edges = np.array([*chain.from_iterable(regions)], np.float64).reshape(-1, 4)  # (regions, 4)
-    columns, lines = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
-    on_region = np.einsum("ri,rij,rj->r", columns, maps[question], lines)
-    return np.bincount(question, on_region, minlength=len(maps)).astype(np.float64, copy=False)
 
 
 def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give
@@ -95,17 +75,23 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
     images = columns.groups("imageId")
     if images is None:
         raise InputError("references have no imageId, which identifies the scene graph")
-    objects: dict[str, dict[str, Any]] = {}
+    regions: dict[str, dict[str, Region]] = {}
     found = []
     for row, image in enumerate(images):
-        if image not in objects:
+        if image not in regions:
             if image not in graphs:
                 raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
-            objects[image] = {str(object_id): of_one for object_id, of_one in graphs[image]["objects"].items()}
-        regions = [_region(columns, row, graphs[image], objects[image], of) for of in _pointed_to(columns, row)]
-        if any(SCENE in operation for operation in columns["semantic"][row]):
-            regions.append(WHOLE_IMAGE)
-        found.append(regions)
+            width, height = graphs[image]["width"], graphs[image]["height"]
+            regions[image] = {
+                str(name): (one["x"] / width, one["y"] / height, (one["x"] + one["w"]) / width,
+                            (one["y"] + one["h"]) / height)
+                for name, one in graphs[image]["objects"].items()
+            }  # fmt: skip
+        pointed = _pointed_to(columns, row)
+        for name in (name for name in pointed if name not in regions[image]):
+            raise InputError(f"{columns.where(row)}: object {name!r} of image {image!r} is not in its scene graph")
+        whole = [WHOLE_IMAGE] if any(SCENE in operation for operation in columns["semantic"][row]) else []
+        found.append([regions[image][name] for name in pointed] + whole)
     return found
 
 
@@ -122,17 +108,6 @@ def _pointed_to(columns: Questions, row: int) -> list[str]:
     return found
 
 
-def _region(
-    columns: Questions, row: int, graph: Mapping[str, Any], objects: Mapping[str, Any], object_id: str
-) -> Region:
-    where = f"{columns.where(row)}: object {object_id!r} of image {str(columns['imageId'][row])!r}"
-    if object_id not in objects:
-        raise InputError(f"{where} is not in its scene graph")
-    x, y, w, h = (objects[object_id][side] for side in "xywh")
-    width, height = graph["width"], graph["height"]
-    return x / width, y / height, (x + w) / width, (y + h) / height
-
-
 def covered(first: NDArray[np.float64], last: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """The share of each of ``size`` columns or rows of cells between two edges, float64 (boxes, size)."""
     grid = np.arange(size + 1) / size
@@ -141,16 +116,10 @@ def covered(first: NDArray[np.float64], last: NDArray[np.float64], size: int) ->
 
 
 def box_weights(boxes: NDArray[np.floating], size: int) -> NDArray[np.float64]:
-    """The share of each box's area in each cell, with which a matrix product averages cells over boxes.
+    """The share of each box's area in each cell, float64 (boxes, size**2), cells in row-major order; rows sum to 1.
 
-    Transposed, it spreads one value per box evenly over the box.
-
-    Args:
-        boxes: (boxes, 4): left, top, right and bottom edge.
-        size: cells per side.
-
-    Returns:
-        Float64 (boxes, size**2), with the cells in row-major order; each row sums to 1.
+    A matrix product with it averages cells over boxes; transposed, it spreads one value per box evenly over the box.
+    ``boxes`` (boxes, 4): left, top, right and bottom edge; ``size``: cells per side.
     """
     edges = boxes.astype(np.float64)
     first = np.clip(edges[:, :2], 0.0, 1 - LEAST)

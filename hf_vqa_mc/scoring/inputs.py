@@ -1,7 +1,7 @@
 """Input files of schemes other than predictions and annotations."""
 
 import csv
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.packed import opened, text_lines
-from hf_vqa_mc.io.records import check_texts, read_records
+from hf_vqa_mc.io.records import Records, check_texts, read_records
 
 if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations
@@ -26,7 +26,6 @@ class Input:
     what: str = ""
     """content of the file, for messages"""
     required: bool = False
-    """whether the scheme needs it"""
     complement: str = ""
     """another input that it requires"""
     kinds: tuple[str, ...] = ()
@@ -34,7 +33,7 @@ class Input:
 
     @property
     def flag(self) -> str:
-        """The option on the command line, such as ``--inputs scene_graphs``."""
+        """The option on the command line."""
         return f"--inputs {self.name}"
 
 
@@ -47,12 +46,13 @@ def read_questions(path: Path, annotations: "Annotations") -> tuple[list[str], l
     texts: dict[str, str] = {}
     choices: dict[str, list[str]] = {}
     for records in read_records(path, None if first_character(path) == "[" else "questions"):
-        ids = records.ids("question_id")
-        texts |= {name: text for name, text in zip(ids, records.texts("question"), strict=True) if name in wanted}
+        columns: list[tuple[dict[str, Any], list[Any]]] = [(texts, records.texts("question"))]
         if "multiple_choices" in records.rows[0]:
-            listed = records.text_lists("multiple_choices")
+            columns.append((choices, records.text_lists("multiple_choices")))
             records.checked("multiple_choices", bool, "a list of text")
-            choices |= {name: of_one for name, of_one in zip(ids, listed, strict=True) if name in wanted}
+        for column, values in columns:
+            pairs = zip(records.ids("question_id"), values, strict=True)
+            column |= {name: value for name, value in pairs if name in wanted}
     for found, what in ((texts, "question"), (choices or texts, "multiple_choices of question")):
         missing = [name for name in names if name not in found]
         if missing:
@@ -82,8 +82,7 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
             rows = [row for row in csv.reader(text_lines(stream, location), strict=True) if row]
         except csv.Error as error:
             raise InputError(f"{path}: not CSV ({error}); expected answer,index or a JSON list") from None
-    if rows and rows[0] == ["answer", "index"]:
-        rows = rows[1:]
+    rows = rows[1:] if rows[:1] == [["answer", "index"]] else rows
     for number, row in enumerate(rows, 1):
         if len(row) != 2 or not row[1].strip().isdigit():
             raise InputError(f"{path}, answer {number}: expected answer,index, found {shown(','.join(row))}")
@@ -92,49 +91,40 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
     return [row[0] for row in rows]
 
 
-def read_choices(path: Path, annotations: "Annotations") -> dict[str, Any]:
-    """Read GQA's choices of the scored questions: id -> record of the lists ``valid`` and ``plausible``."""
-    return _by_id(CHOICES.flag, path, annotations.scored, "question", annotations.location, {"valid", "plausible"})
-
-
-def read_attentions(path: Path, annotations: "Annotations", option: str = "--inputs attentions") -> dict[str, Any]:
-    """Read attention maps of the scored questions: by id, or in records of ``questionId`` and ``attention``."""
-    return _by_id(option, path, annotations.scored, "question", annotations.location)
-
-
-def read_scene_graphs(path: Path, annotations: "Annotations") -> dict[str, Any]:
-    """Read GQA's scene graphs of the scored questions' images, by image id."""
-    images = [str(image) for image in annotations.column("image_ids") or []]
-    return _by_id(SCENE_GRAPHS.flag, path, images, "image", annotations.location, {"objects"})
-
-
-def _by_id(
-    option: str, path: Path, wanted: Collection[str], what: str, location: str, fields: set[str] | None = None
+def read_by_id(
+    path: Path,
+    annotations: "Annotations",
+    option: str = "--inputs attentions",
+    what: str = "question",
+    fields: Collection[str] = (),
 ) -> dict[str, Any]:
-    """The values of some ids of a location's questions or images: records with some fields, or lists."""
-    expected = f"each {what}'s {'record with ' + ' and '.join(sorted(fields)) if fields else 'map'}"
-    found, name, kept = {}, None, set(wanted)
-    is_list = not fields and first_character(path) == "["
+    """Records with some fields, or attention maps, of the scored questions or their images, by id.
+
+    Maps are by id, or in records of ``questionId`` and ``attention``.
+    """
+    expected = f"each {what}'s {'record with ' + ' and '.join(fields) if fields else 'map'}"
+    images = annotations.column("image_ids") or [] if what == "image" else annotations.scored
+    found, name, kept = {}, None, set(map(str, images))
     try:
-        for name, value in _listed(path) if is_list else chain.from_iterable(object_items(path)):
-            if not (isinstance(value, dict) and fields <= value.keys() if fields else isinstance(value, list)):
+        is_list = not fields and first_character(path) == "["
+        lists = (_pairs(records) for records in read_records(path)) if is_list else object_items(path)
+        for name, value in chain.from_iterable(lists):
+            if not (isinstance(value, dict) and value.keys() >= {*fields} if fields else isinstance(value, list)):
                 raise InputError(f"{path}, {name!r}: expected {expected}, found {shown(value)}")
             if name in kept:
                 found[name] = value
     except InputError as error:
         raise InputError(f"{option}={error}") from error
     if kept and not found:
-        raise InputError(
-            f"{option}={path}: found none of {len(kept):,} {what}s of {location}; the last one in the file is {name!r}"
-        )
+        wanted = f"{len(kept):,} {what}s of {annotations.location}"
+        raise InputError(f"{option}={path}: found none of {wanted}; the last one in the file is {name!r}")
     return found
 
 
-def _listed(path: Path) -> Iterator[tuple[str, Any]]:
-    for records in read_records(path):
-        first = records.rows[0]
-        name = "question_id" if isinstance(first, dict) and "question_id" in first else "questionId"
-        yield from zip(records.ids(name), records.column("attention"), strict=True)
+def _pairs(records: Records) -> Iterable[tuple[str, Any]]:
+    first = records.rows[0]
+    name = "question_id" if isinstance(first, dict) and "question_id" in first else "questionId"
+    return zip(records.ids(name), records.column("attention"), strict=True)
 
 
 QUESTIONS = Input("questions", read_questions, kinds=("vqa", "tdiuc"))
@@ -143,8 +133,15 @@ PAIRS = Input("pairs", read_pairs, "the list of balanced pairs", required=True)
 """VQA2; not needed with the rows of vqa2_pairs, which hold them."""
 ANSWER_VOCABULARY = Input("answer_vocabulary", read_vocabulary)
 """TDIUC: answers that the model can give."""
-CHOICES = Input("choices", read_choices)
+CHOICES: Input = Input(
+    "choices", lambda path, found: read_by_id(path, found, CHOICES.flag, fields=("plausible", "valid"))
+)
 """GQA, for validity and plausibility."""
-ATTENTIONS = Input("attentions", read_attentions, "grounding", complement="scene_graphs")
-SCENE_GRAPHS = Input("scene_graphs", read_scene_graphs, "grounding", complement="attentions")
+ATTENTIONS = Input("attentions", read_by_id, "grounding", complement="scene_graphs")
+SCENE_GRAPHS = Input(
+    "scene_graphs",
+    lambda path, found: read_by_id(path, found, "--inputs scene_graphs", "image", ("objects",)),
+    "grounding",
+    complement="attentions",
+)
 """GQA, both for grounding."""

@@ -22,27 +22,16 @@ class PredictionsIgnored(UserWarning):
     """Some predictions are ignored: the question has a later prediction, or is not annotated."""
 
 
-def checked_inputs(inputs: Mapping[str, Path]) -> Mapping[str, Path]:
-    """The input files by name; raises InputError if no scheme has such an input, or there is no such file."""
-    declared = _declared()
+def declared_inputs(inputs: Mapping[str, Path]) -> dict[str, Input]:
+    """The declarations of input files by name; raises InputError if no scheme has one, or there is no such file."""
+    declared = {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
     for name, path in inputs.items():
         if name not in declared:
             raise InputError(f"no metric has an input {name!r}; expected {', '.join(declared)}")
         if not path.is_file():
             found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
             raise InputError(f"{declared[name].flag}={path}: {found}")
-    return inputs
-
-
-def _declared() -> dict[str, Input]:
-    """The inputs of all schemes by name."""
-    return {one.name: one for scheme in SCHEMES.values() for one in scheme.inputs}
-
-
-def read_inputs(inputs: Mapping[str, Path], annotations: Annotations) -> dict[str, Any]:
-    """The content of the input files for these questions, by name."""
-    declared = _declared()
-    return {name: declared[name].read(path, annotations) for name, path in inputs.items()}
+    return {name: declared[name] for name in inputs}
 
 
 def match(
@@ -72,16 +61,8 @@ def match(
     elif annotations.kind is MULTIPLE_CHOICE:
         answers = _picked(annotations, answers)
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
-    if free_text:
-        return matched
-    if predictions.from_csv and annotations.choices is not None:
-        for question, answer, listed_choices in zip(annotations.names, answers, annotations.choices, strict=True):
-            if isinstance(answer, str) and answer.isdigit() and answer not in listed_choices:
-                raise InputError(
-                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {listed_choices}; "
-                    "name the column 'label' if it holds indices"
-                )
-    _check_choices(matched, schemes, predictions.location)
+    if not free_text:
+        _check_choices(matched, schemes, predictions)
     return matched
 
 
@@ -90,9 +71,9 @@ def _named_choices(annotations: Annotations, answers: Sequence[Answer | None]) -
     if annotations.choices is None:
         raise InputError(f"--free-text: {annotations.kind.description} have no choices; remove it")
     found: list[Answer | None] = []
-    for answer, choices in zip(answers, annotations.choices, strict=True):
-        index = written_choice(answer, choices) if isinstance(answer, str) else answer
-        found.append("" if index is None else choices[index] if 0 <= index < len(choices) else index)
+    for answer, texts in zip(answers, annotations.choices, strict=True):
+        index = written_choice(answer, texts) if isinstance(answer, str) else answer
+        found.append("" if index is None else texts[index] if 0 <= index < len(texts) else index)
     return found
 
 
@@ -125,10 +106,8 @@ def with_predictions(annotations: Annotations, predictions: Predictions) -> Anno
     kept = [row for row, name in enumerate(annotations.names) if name in predictions.answers]
     if not kept:
         raise InputError(f"{predictions.location}: none of its ids is a question of {annotations.location}")
-    columns = {one.name: getattr(annotations, one.name) for one in fields(annotations)}
-    lists: dict[str, Any] = {
-        name: [column[row] for row in kept] for name, column in columns.items() if isinstance(column, list)
-    }
+    columns = ((one.name, getattr(annotations, one.name)) for one in fields(annotations))
+    lists: Any = {name: [column[row] for row in kept] for name, column in columns if isinstance(column, list)}
     return replace(annotations, **lists)
 
 
@@ -159,9 +138,8 @@ def choose_schemes(
     ]
     for scheme in chosen:
         if not scheme.kinds:
-            raise InputError(
-                f"{scheme.name} {scheme.python_only or 'has no kinds'}, and is for Python only (vm.load_metric)"
-            )
+            why = scheme.python_only or "has no kinds"
+            raise InputError(f"{scheme.name} {why}, and is for Python only (vm.load_metric)")
         if scheme not in fitting:
             expected = ", ".join(one.name for one in fitting)
             raise InputError(f"{scheme.name} does not fit {kind.description}; expected {expected}")
@@ -178,31 +156,35 @@ def _check_options(
 ) -> None:
     kind, names = annotations.kind, ", ".join(one.name for one in chosen)
     taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
-    for name, path in inputs.items():
+    for name, one in declared_inputs(inputs).items():
         if name not in taken:
-            raise InputError(f"{_declared()[name].flag} is not used by {names} on {kind.description}; remove it")
-        complement = taken[name].complement
-        if complement and complement not in inputs:
-            needed = f"{taken[name].what} also needs {taken[complement].flag}=FILE"
-            raise InputError(f"{taken[name].flag}={path}: {needed}")
+            raise InputError(f"{one.flag} is not used by {names} on {kind.description}; remove it")
+        if one.complement and one.complement not in inputs:
+            needed = f"{one.what} also needs {taken[one.complement].flag}=FILE"
+            raise InputError(f"{one.flag}={inputs[name]}: {needed}")
     if protocol not in FORMS:
         raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):
         raise InputError(f"--protocol applies to vqa_accuracy only, not to {names}")
 
 
-def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -> None:
+def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Predictions) -> None:
     """Raise InputError unless predictions are choices or in the vocabulary, where a scheme demands it."""
     names, choices = matched.annotations.names, matched.annotations.choices
+    if predictions.from_csv and choices is not None:
+        for question, answer, texts in zip(names, matched.answers, choices, strict=True):
+            if isinstance(answer, str) and answer.isdigit() and answer not in texts:
+                raise InputError(
+                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {texts}; "
+                    "name the column 'label' if it holds indices"
+                )
     vocabulary = matched.inputs.get(ANSWER_VOCABULARY.name)
     picking = [scheme for scheme in schemes if "choices" in scheme.columns]
-    allowed: Sequence[Collection[str]] | None = choices if picking else None
+    allowed: Sequence[Collection[str]] = choices or [] if picking else []
     if vocabulary is not None:
         allowed = [frozenset(vocabulary)] * len(names)
-    if allowed is None:
-        return
     any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
-    pairs = enumerate(zip(matched.answers, allowed, strict=True))
+    pairs = enumerate(zip(matched.answers, allowed, strict=False))
     invalid = [row for row, (answer, among) in pairs if answer is not None and not _is_among(answer, among, any_case)]
     if not invalid:
         return
@@ -218,7 +200,7 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], location: str) -
     elif answer is not None and _is_among(answer, among, any_case=True):
         remedy = "VQA's program is case-sensitive"
     raise InputError(
-        f"{location}: question {names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
+        f"{predictions.location}: question {names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
         f"({len(invalid):,} of {len(names):,} predictions are invalid); {remedy}"
     )
 

@@ -37,12 +37,7 @@ def load_metric(name: str, **options: Any) -> "evaluate.EvaluationModule":  # no
 
 
 def launch(name: str) -> None:
-    """Serve the demo page of a metric."""
-    page(name).launch()
-
-
-def page(name: str) -> Any:  # noqa: ANN401  a gradio.Interface
-    """The metric's card next to a box for the arguments of ``compute``, as JSON; the Space provides gradio."""
+    """Serve a metric's card next to a box for the arguments of ``compute``, as JSON; the Space provides gradio."""
     import gradio
 
     metric, card = load_metric(name), (metric_folder(name) / "README.md").read_text(encoding="utf-8")
@@ -53,11 +48,11 @@ def page(name: str) -> Any:  # noqa: ANN401  a gradio.Interface
         except (TypeError, ValueError) as error:
             raise gradio.Error(str(error)) from None
 
-    return gradio.Interface(
+    gradio.Interface(
         compute,
         gradio.Code(_FIRST, language="json", label="Arguments of compute, as JSON"),
         gradio.Code(language="json", label="Result"),
         title=name,
         article=card.split("---\n", 2)[2],
         flagging_mode="never",
-    )
+    ).launch()

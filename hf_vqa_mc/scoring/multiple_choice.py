@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,14 +62,9 @@ def mc_accuracy(
     >>> result["accuracy"], result["chance"]
     (0.5, 0.5)
     """
-    columns = Questions(
-        {"predictions": predictions, "references": references},
-        question_ids,
-        choices=choices,
-        question_types=question_types,
-        image_ids=image_ids,
-        choice_kinds=choice_kinds,
-    )
+    optional = {"question_types": question_types, "image_ids": image_ids, "choice_kinds": choice_kinds}
+    given = {"predictions": predictions, "references": references}
+    columns = Questions(given, question_ids, choices=choices, **optional)
     sizes, targets, picked = picks(columns)
     scores = (picked == targets).astype(np.float64)
     chosen, offered = _kinds(columns, picked)
@@ -90,15 +85,6 @@ def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int6
         The number of choices of each question, None if unknown; the targets; and the picked choices, -1 for none; each
         int64 (questions,).
     """
-    sizes = _sizes(columns)
-    targets = _indices(columns, "references", sizes)
-    if set(map(type, columns["predictions"])) <= {int}:
-        return sizes, targets, _indices(columns, "predictions", sizes)
-    return sizes, targets, np.array([_picked(columns, row, int(target), sizes) for row, target in enumerate(targets)])
-
-
-def _sizes(columns: Questions) -> NDArray[np.int64] | None:
-    """Number of choices of each question, int64 (questions,); None if unknown."""
     texts, kinds = (
         np.array([*map(len, columns.lists(name, what, of_text=name == "choices"))]) if name in columns else None
         for name, what in (("choices", "text"), ("choice_kinds", "kinds"))
@@ -106,17 +92,9 @@ def _sizes(columns: Questions) -> NDArray[np.int64] | None:
     if texts is not None and kinds is not None:
         for row in np.flatnonzero(texts != kinds)[:1].tolist():
             raise columns.wrong(row, "choice_kinds", f"one per choice, {texts[row]} in all")
-    return kinds if texts is None else texts
-
-
-def _indices(columns: Questions, field: str, sizes: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """A column of indices of choices, int64 (questions,)."""
-    column = columns[field]
-    if set(map(type, column)) <= {int} and min(column) >= 0:
-        indices = np.array(column)
-        if sizes is None or (indices < sizes).all():
-            return indices
-    return np.array([_index(columns, row, field, sizes) for row in range(columns.count)])
+    sizes = kinds if texts is None else texts
+    targets = np.array([_index(columns, row, "references", sizes) for row in range(columns.count)])
+    return sizes, targets, np.array([_picked(columns, row, int(target), sizes) for row, target in enumerate(targets)])
 
 
 def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
@@ -146,8 +124,7 @@ def _kinds(columns: Questions, picked: NDArray[np.int64]) -> tuple[dict[str, flo
     if "choice_kinds" not in columns:
         return None, None
     known = list(CHOICE_KINDS)
-    chosen: Counter[str] = Counter()
-    offered: dict[str, list[float]] = {}
+    chosen, offered = Counter[str](), dict[str, list[float]]()
     for row, kinds in enumerate(columns["choice_kinds"]):
         names = [known[kind] if type(kind) is int and 0 <= kind < len(known) else kind for kind in kinds]
         if not all(isinstance(name, str) for name in names):
@@ -157,10 +134,8 @@ def _kinds(columns: Questions, picked: NDArray[np.int64]) -> tuple[dict[str, flo
         if picked[row] >= 0:
             chosen[names[picked[row]]] += 1
     order = sorted(offered, key=lambda name: (known.index(name) if name in known else len(known), name))
-    return (
-        {name: chosen[name] / columns.count for name in order},
-        {name: math.fsum(offered[name]) / columns.count for name in order},
-    )
+    shares = {name: math.fsum(offered[name]) / columns.count for name in order}
+    return {name: chosen[name] / columns.count for name in order}, shares
 
 
 def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None:
@@ -170,11 +145,9 @@ def circular_accuracy(scores: Sequence[float], matched: Matched) -> float | None
     None unless at least half of the rows are rotations of others.
     """
     found = matched.annotations
-    questions, choices, gold = found.questions, found.choices, found.gold
-    if not questions or not choices or not gold:
-        return None
+    questions, choices, gold = found.questions or [], found.choices or [], found.gold or []
     images = found.image_ids or [""] * len(questions)
-    if 4 * len(set(zip(images, questions, gold, strict=True))) > 3 * len(questions):
+    if not (questions and choices and gold) or 4 * len(set(zip(images, questions, gold, strict=True))) > 3 * len(gold):
         return None  # too few rows have the same question
     groups: dict[tuple[Any, ...], list[float]] = {}
     seen: set[tuple[Any, ...]] = set()
@@ -196,8 +169,8 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     return result if circular is None else {**result, "circular_accuracy": circular}
 
 
-def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable[str] | None = None) -> Table:
-    """The result of `mc_accuracy`, or of training.json, as a table; ``types`` are of the questions, to count them."""
+def mc_accuracy_table(result: Mapping[str, Any], questions: int, matched: Matched | None = None) -> Table:
+    """The result of `mc_accuracy`, or of training.json, as a table."""
     interval, target = result.get("interval"), result.get("target_accuracy")
     name, offered = result.get("metric", "accuracy"), result["offered_kinds"] or {}
     lines = [line(name, result["accuracy"], interval, other=result["chance"], questions=questions)]
@@ -208,6 +181,7 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, types: Iterable
     lines += by_type("by answer type", result.get("per_answer_type"), None)
     for kind, share in (result["chosen_kinds"] or {}).items():
         lines.append(line(kind, share, other=offered[kind], group="chosen, by kind of choice"))
+    types = matched.annotations.question_types if matched is not None else None
     lines += by_type("by question type", result["per_question_type"], types)
     return Table(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
@@ -224,7 +198,5 @@ SCHEME = Scheme(
     takes_indices=True,
     one_prediction=True,
     run=_run,
-    show=lambda result, matched: mc_accuracy_table(
-        result, len(matched.annotations), matched.annotations.question_types
-    ),
+    show=lambda result, matched: mc_accuracy_table(result, len(matched.annotations), matched),
 )

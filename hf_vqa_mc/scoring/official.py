@@ -21,24 +21,13 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")
 
 PACKED = (".gz", ".gzip", ".xz", ".zip")
-FORMATS = {
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-}
+_NAMES = ("json", "jsonl", "ndjson", "csv", "tsv", "parquet", "xlsx")
+FORMATS = {f".{name}": "jsonl" if name == "ndjson" else name for name in _NAMES}
 """Formats of predictions files by the endings of their names."""
 
 
 def bare_name(path: str | Path) -> str:
-    """A file's name without the endings of packing and format.
-
-    >>> bare_name("model_0.5.json.gz"), bare_name("model_0.5")
-    ('model_0.5', 'model_0.5')
-    """
+    """A file's name without the endings of packing and format."""
     path = Path(path)
     for endings in (PACKED, tuple(FORMATS)):
         path = path.with_name(path.stem) if path.suffix.lower() in endings else path
@@ -59,29 +48,22 @@ def vqa_files(matched: Matched, result: Mapping[str, Any] | None) -> dict[str, A
     by_choices = "MultipleChoice" if annotations.choices else "OpenEnded"
     task = TASKS.get(annotations.about.get("task_type", ""), by_choices)
     stem = f"vqa_{task}_{_subset(annotations)}_{_in_file_name(matched.name)}"
-    rows = [{"question_id": one, "answer": text} for one, text in zip(ids, matched.texts, strict=True)]
-    files: dict[str, Any] = {"results": rows}
+    answers = [{"question_id": one, "answer": text} for one, text in zip(ids, matched.texts, strict=True)]
+    files: dict[str, Any] = {"results": answers}
     if result is not None:
-        files |= _evaluation(annotations, ids, result["per_question"])
+        scores: list[float] = result["per_question"]
+        percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
+        files["accuracy"] = {"overall": round(100 * sum(scores) / len(scores), DIGITS)}
+        files["evalQA"] = percents
+        for kind, types in (("Ques", annotations.question_types), ("Ans", annotations.answer_types)):
+            rows: dict[str, list[int]] = {}
+            for row, name in enumerate(types or []):
+                rows.setdefault(name, []).append(row)
+            means = {name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()}
+            files["accuracy"]["perQuestionType" if kind == "Ques" else "perAnswerType"] = means
+            of_each = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
+            files[f"eval{kind}Type"] = of_each
     return {f"{stem}_{kind}.json": value for kind, value in files.items()}
-
-
-def _evaluation(annotations: Annotations, ids: list[str | int], scores: list[float]) -> dict[str, Any]:
-    percents = {str(one): round(100 * score, DIGITS) for one, score in zip(ids, scores, strict=True)}
-    accuracy: dict[str, Any] = {"overall": round(100 * sum(scores) / len(scores), DIGITS)}
-    files: dict[str, Any] = {"accuracy": accuracy, "evalQA": percents}
-    for file, field, types in (
-        ("evalQuesType", "perQuestionType", annotations.question_types),
-        ("evalAnsType", "perAnswerType", annotations.answer_types),
-    ):
-        rows: dict[str, list[int]] = {}
-        for row, name in enumerate(types or []):
-            rows.setdefault(name, []).append(row)
-        accuracy[field] = {
-            name: round(100 * sum(scores[row] for row in of) / len(of), DIGITS) for name, of in rows.items()
-        }
-        files[file] = {name: {str(ids[row]): percents[str(ids[row])] for row in of} for name, of in rows.items()}
-    return files
 
 
 def _ids(matched: Matched) -> list[str | int]:

@@ -22,8 +22,8 @@ from hf_vqa_mc.io.json_stream import json_lines, list_items, object_items
 from hf_vqa_mc.io.packed import opened, text_lines, unpacked
 from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.io.xlsx import read_xlsx
-from hf_vqa_mc.scoring.gqa_records import EXACT
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
+from hf_vqa_mc.scoring.questions import EXACT
 from hf_vqa_mc.scoring.scheme import Answer
 from hf_vqa_mc.scoring.written_answers import written_choice
 
@@ -62,14 +62,15 @@ _EXPECTED = {
 _Rows = tuple[str, Iterator[Records]]
 """The format, a key of `_READERS` or "records", and the rows in batches."""
 _Convert = Callable[[Records], Records]
+_Layout = tuple[_Convert, str, str, frozenset[type], bool]
 
 
 @dataclass(frozen=True)
 class Predictions:
     """Answers by question id."""
 
-    path: Path | None
-    """the file; None for Python objects"""
+    location: str
+    """the file, for messages"""
     answers: dict[str, Answer]
     """question id as text to answer; the last one if there are several"""
     repeated: tuple[str, ...]
@@ -79,11 +80,6 @@ class Predictions:
     scores: dict[str, Any] = field(default_factory=dict)
     """question id to the content of `SCORES_COLUMN`, unchecked; empty if there is no such column"""
 
-    @property
-    def location(self) -> str:
-        """For messages."""
-        return "predictions" if self.path is None else str(self.path)
-
 
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
     """Read a model's answers.
@@ -92,19 +88,20 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     file, plain, .gz, .xz or .zip, also as harnesses write them; or a mapping id -> answer, a list of records, a data
     frame, a ``Dataset``. Columns are by default one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
     """
-    path = Path(source).expanduser() if isinstance(source, str | Path) else None
-    form, batches = _rows_of_objects(source) if path is None else _rows_of_file(path)
-    answers: dict[str, Answer] = {}
-    scores: dict[str, Any] = {}
-    repeated: dict[str, None] = {}
-    layout = None
-    from_csv = form in ("csv", "tsv", "xlsx")
+    is_file = isinstance(source, str | Path)
+    form, batches = _rows_of_file(Path(source).expanduser()) if is_file else _rows_of_objects(source)
+    answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
+    layout, from_csv = None, False
     for batch in batches:
         if layout is None:
             layout = _layout(form, batch, id_column, answer_column)
-            from_csv = from_csv and not layout[-1]
+            from_csv = form in ("csv", "tsv", "xlsx") and not layout[-1]
         convert, id_name, answer_name, types, _ = layout
-        records = _with_whole_ids(convert(batch), id_name)
+        rows = convert(batch).rows
+        names = [row.get(id_name) if isinstance(row, dict) else None for row in rows]
+        pairs = zip(rows, names, strict=True)  # ids of data frames may be floating point
+        rows = [{**row, id_name: _whole(name)} if type(name) is float else row for row, name in pairs]
+        records = Records(rows, batch.location)
         found = _answers(records, answer_name, types, from_csv)
         for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
             if name in answers:
@@ -112,15 +109,13 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
             answers[name] = answer
             if SCORES_COLUMN in record:
                 scores[name] = record[SCORES_COLUMN]
-    predictions = Predictions(path, answers, tuple(repeated), from_csv, scores)
+    location = str(Path(source).expanduser()) if is_file else "predictions"
     if not answers:
-        raise InputError(f"{predictions.location}: found no predictions")
-    return predictions
+        raise InputError(f"{location}: found no predictions")
+    return Predictions(location, answers, tuple(repeated), from_csv, scores)
 
 
-def _layout(
-    form: str, first: Records, id_column: str | None, answer_column: str | None
-) -> tuple[_Convert, str, str, frozenset[type], bool]:
+def _layout(form: str, first: Records, id_column: str | None, answer_column: str | None) -> _Layout:
     """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
     convert: _Convert = lambda batch: batch  # noqa: E731
     if form == "mapping":
@@ -156,10 +151,8 @@ def _column(records: Records, given: str | None, known: Sequence[str], what: str
     listed = ", ".join(map(repr, fields[:20])) or "none"
     if given:
         raise InputError(f"{location}: no column {given!r} ({option}); found {listed}")
-    swapped = f"; {_SWAPPED}" if PUBLISHED & set(fields) else ""
-    raise InputError(
-        f"{location}: no column of {what}: expected {', '.join(known)}, found {listed}; give it with {option}{swapped}"
-    )
+    remedy = f"give it with {option}" + (f"; {_SWAPPED}" if PUBLISHED & set(fields) else "")
+    raise InputError(f"{location}: no column of {what}: expected {', '.join(known)}, found {listed}; {remedy}")
 
 
 def _answers(records: Records, column: str, types: frozenset[type], from_csv: bool) -> list[Answer]:
@@ -175,17 +168,6 @@ def _answers(records: Records, column: str, types: frozenset[type], from_csv: bo
     return values
 
 
-def _with_whole_ids(records: Records, column: str) -> Records:
-    """The records, with ids that are whole numbers as such where they are floating point, as in data frames."""
-    ids = [row.get(column) if isinstance(row, dict) else None for row in records.rows]
-    if float not in set(map(type, ids)):
-        return records
-    pairs = zip(records.rows, ids, strict=True)
-    return Records(
-        [{**row, column: _whole(one)} if type(one) is float else row for row, one in pairs], records.location
-    )
-
-
 def _whole(value: Any) -> Any:  # noqa: ANN401  any value
     """A floating-point number as a whole one if it is exactly that."""
     return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
@@ -193,38 +175,31 @@ def _whole(value: Any) -> Any:  # noqa: ANN401  any value
 
 def _checked_mapping(records: Records) -> Records:
     """The rows of an object id -> answer; raises InputError if it is something else."""
-    for row, pair in enumerate(records.rows):
-        name, value = pair["question_id"], pair["answer"]
-        if not isinstance(value, dict | list):
-            continue
+    for row in (row for row, pair in enumerate(records.rows) if isinstance(pair["answer"], dict | list)):
+        name, value = records.rows[row].values()
+        remedy = "give only the answer, or make the list of predictions the whole file"
         if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
             remedy = 'this is a table by columns: write it by rows (pandas: orient="records")'
         elif name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
             remedy = _SWAPPED
-        else:
-            remedy = "give only the answer, or make the list of predictions the whole file"
-        raise InputError(
-            f"{records.location(row)}: expected an object question id -> answer, found {shown(value)}; {remedy}"
-        )
+        expected = "an object question id -> answer"
+        raise InputError(f"{records.location(row)}: expected {expected}, found {shown(value)}; {remedy}")
     return records
 
 
 def _records_by_id(batch: Records) -> Records:
     """The records of an object id -> record with an answer."""
-    answers = batch.inner("answer").rows
-    rows = [{**answer, _KEY: pair["question_id"]} for answer, pair in zip(answers, batch.rows, strict=True)]
-    return Records(rows, batch.location)
+    pairs = zip(batch.inner("answer").rows, batch.rows, strict=True)
+    return Records([{**answer, _KEY: pair["question_id"]} for answer, pair in pairs], batch.location)
 
 
 def _samples(records: Records, id_column: str | None) -> Records:
     """The predictions in samples of lm-eval and lmms-eval; raises InputError if they have several filters."""
     records.column(_RESPONSES)
-    names = {str(record.get(_FILTER)) for record in records.rows}
+    names, rows = {str(record.get(_FILTER)) for record in records.rows}, []
     if len(names) > 1:
-        raise InputError(
-            f"{records.location(0)}: the samples have the filters {', '.join(sorted(names))}; keep the lines of one"
-        )
-    rows = []
+        filters = ", ".join(sorted(names))
+        raise InputError(f"{records.location(0)}: the samples have the filters {filters}; keep the lines of one")
     for row, record in enumerate(records.rows):
         doc = record["doc"] if isinstance(record.get("doc"), dict) else {}
         figures = (value for name, value in record.items() if name != "doc" and isinstance(value, dict))
@@ -254,9 +229,8 @@ def _response(responses: Any, doc: Mapping[str, Any]) -> Answer | None:  # noqa:
         return None
     likeliest, choices = likelihoods.index(max(likelihoods)), doc.get("choices")
     choices = choices.get("text") if isinstance(choices, dict) else choices
-    if isinstance(choices, list) and len(choices) == len(likelihoods) and all(isinstance(one, str) for one in choices):
-        text: str = choices[likeliest]
-        return text
+    if isinstance(choices, list) and [type(one) for one in choices] == [str] * len(likelihoods):
+        return choices[likeliest]  # type: ignore[no-any-return]
     return likeliest
 
 
@@ -289,10 +263,8 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
     for method in ("to_list", "to_pylist"):  # datasets, pyarrow
         source = getattr(source, method)() if hasattr(source, method) else source
     if not isinstance(source, Sequence):
-        raise InputError(
-            f"predictions is {type(source).__name__}; expected a path, a mapping id -> answer, or rows with columns "
-            f"such as question_id and answer"
-        )
+        expected = "a path, a mapping id -> answer, or rows with columns such as question_id and answer"
+        raise InputError(f"predictions is {type(source).__name__}; expected {expected}")
     rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
     return "records", _numbered(enumerate(rows), "predictions, record")
 
@@ -302,7 +274,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  any value
 
 
 def _rows_of_file(path: Path) -> _Rows:
-    """The rows of a file; raises InputError if it cannot be read."""
     if not path.is_file():
         found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
         raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv, tsv, parquet or xlsx file")
@@ -334,9 +305,8 @@ def _format(path: Path) -> str:
     by_content = "parquet" if head.startswith(b"PAR1") else "json" if text.startswith(("[", "{")) else None
     found = FORMATS.get(suffixes[-1] if suffixes else "", by_content)
     if found is None:
-        raise InputError(
-            f"predictions {path}: unknown format; expected a name ending in {', '.join(FORMATS)} (packed: .gz)"
-        )
+        expected = f"a name ending in {', '.join(FORMATS)} (packed: .gz)"
+        raise InputError(f"predictions {path}: unknown format; expected {expected}")
     if found != "json":
         return found
     if not text:
@@ -344,14 +314,12 @@ def _format(path: Path) -> str:
     first = FIRST_FIELD.match(text)
     if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
         raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {_SWAPPED}")
-    if text[0] != "{":
-        return "json"
     line, _, following = text.partition("\n")
     try:
         is_lines = following.lstrip()[:1] == "{" and isinstance(json.loads(line), dict)
     except ValueError:
         is_lines = False
-    return "jsonl" if is_lines else "mapping"
+    return "json" if text[0] != "{" else "jsonl" if is_lines else "mapping"
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -370,10 +338,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
             for cells in rows:
                 if len(cells) != len(header):
-                    raise InputError(
-                        f"{path}, line {reader.line_num}: expected {len(header)} cells, as in the header, found "
-                        f"{len(cells)}; put text with {reader.dialect.delimiter!r} in double quotes"
-                    )
+                    found = f"{len(cells)}; put text with {reader.dialect.delimiter!r} in double quotes"
+                    expected = f"{len(header)} cells, as in the header"
+                    raise InputError(f"{path}, line {reader.line_num}: expected {expected}, found {found}")
                 yield reader.line_num, dict(zip(header, cells, strict=True))
         except csv.Error as error:
             raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None

@@ -1,7 +1,7 @@
 """Columns of questions and answers, one row per question, validated once so that schemes only count."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -12,6 +12,13 @@ from hf_vqa_mc.errors import InputError, shown
 
 Column = Sequence[Any] | NDArray[Any]
 """One value per question."""
+ById = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
+"""A list of records, each with its question's id, or a mapping from id to value."""
+EXACT = 2**53
+"""Whole numbers up to this one are exact as floating-point numbers."""
+ID_FIELDS = ("question_id", "questionId")
+RECORD = (dict, Mapping)
+"""Types of a record; dict first, because isinstance with it is four times as fast as with Mapping."""
 
 
 class Questions:
@@ -111,3 +118,50 @@ def as_list(name: str, column: object) -> list[Any]:
     if not any(issubclass(kind, np.ndarray) for kind in set(map(type, listed))):
         return listed if isinstance(listed, list) else list(listed)
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in listed]
+
+
+def by_question_id(name: str, given: ById, field: str | None = None, once: bool = False) -> dict[str, Any]:
+    """Values by question id as text: 201 and "201" are the same question.
+
+    Messages use ``name``; in a list, the value is a field of a record, or all of it. If a question occurs twice, the
+    last value counts, as in the official program; with ``once`` it is an error.
+
+    >>> by_question_id("predictions", [{"questionId": 201, "prediction": "yes"}], "prediction")
+    {'201': 'yes'}
+    """
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
+        raise InputError(f"{name} is {type(given).__name__}, expected a list of records or a mapping by question id")
+    if isinstance(given, Mapping):
+        if set(map(type, given)) <= {str}:
+            return dict(given)
+        pairs = [(f"{name}: a key", key, value) for key, value in given.items()]
+    else:
+        pairs = []
+        for row, record in enumerate(given):
+            id_field = next((one for one in ID_FIELDS if isinstance(record, RECORD) and one in record), None)
+            if id_field is None:
+                expected = f"a record with {' or '.join(ID_FIELDS)}"
+                raise InputError(f"{name}, row {row}, is {shown(record)}, expected {expected}")
+            question_id = text_id(record[id_field])
+            if field is not None and question_id is not None and field not in record:
+                raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
+            content = record if field is None else record.get(field)
+            pairs.append((f"{name}, row {row}: {id_field}", record[id_field], content))
+    found: dict[str, Any] = {}
+    for where, key, value in pairs:
+        question_id = text_id(key)
+        if question_id is None:
+            raise InputError(f"{where} is {shown(key)}, expected text or a whole number")
+        if once and question_id in found:
+            raise InputError(f"question {question_id!r} occurs more than once in {name}")
+        found[question_id] = value
+    return found
+
+
+def text_id(value: object) -> str | None:
+    """An id as text; None if it is not an id. A floating-point number that is whole, as in data frames, is one."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT:
+        return str(int(value))
+    return str(value) if is_whole(value) else None

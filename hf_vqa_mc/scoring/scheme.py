@@ -15,12 +15,14 @@ from hf_vqa_mc.scoring.table import Table, line
 
 Answer = str | int
 """Text, or the index of the picked choice."""
-Reference = Literal["labels", "gold", "answers"]
-"""Column of `Annotations` that a scheme compares predictions with."""
-
 DEFAULT_PROTOCOL = "2021"
 """The year of VQA's official program to follow."""
-
+NEEDED = {
+    "answers": "the answers of several annotators; the {} of {} have one each",
+    "gold": "one correct answer per question; the {} of {} have no multiple_choice_answer",
+    "labels": "choices; the {} of {} have none",
+}
+"""What a scheme needs, by the column of annotations that it compares predictions with."""
 _RECORD_FIELDS = {"gold": "answer", "image_ids": "imageId", "question_ids": "question_id"}
 """Columns that are fields of GQA's records."""
 
@@ -53,21 +55,18 @@ class Annotations:
 
     kind: QuestionKind
     location: str
-    """the dataset's name for messages"""
     ids: list[str | int]
-    """question ids, as published"""
+    """as published"""
     image_ids: list[str] | None = None
     question_types: list[str] | None = None
     answer_types: list[str] | None = None
     questions: list[str] | None = None
-    """text of the questions"""
     gold: list[str] | None = None
     """the one right answer"""
     answers: list[list[Any]] | None = None
     """answers of several annotators: text, or records if text does not distinguish them"""
     choices: list[list[str]] | None = None
     labels: list[int] | None = None
-    """index of the right choice"""
     choice_kinds: list[list[str]] | None = None
     set_ids: list[str] | None = None
     """closed answer set of each question, "" for none; None if all are in none"""
@@ -108,8 +107,7 @@ class Annotations:
         if name == "question_ids":
             return self.ids if self.records is None else self.scored
         if self.records is None or name not in _RECORD_FIELDS:
-            values: list[Any] | None = getattr(self, name)
-            return values
+            return getattr(self, name)  # type: ignore[no-any-return]
         values = [self.records[one].get(_RECORD_FIELDS[name]) for one in self.scored]
         return None if None in values else values
 
@@ -135,12 +133,10 @@ class Matched:
 
         Raises InputError for an index out of range, or where the questions have no choices.
         """
-        names, choices = self.annotations.names, self.annotations.choices
+        choices = self.annotations.choices
         texts = [answer if isinstance(answer, str) else None for answer in self.answers]
-        for row, answer in enumerate(self.answers):
-            if not isinstance(answer, int):
-                continue
-            where = f"question {names[row]!r}: the prediction is {answer}"
+        for row, answer in ((row, answer) for row, answer in enumerate(self.answers) if isinstance(answer, int)):
+            where = f"question {self.annotations.names[row]!r}: the prediction is {answer}"
             if choices is None:
                 raise InputError(f"{where}, expected text: {self.annotations.kind.description} have no choices")
             if not 0 <= answer < len(choices[row]):
@@ -190,7 +186,7 @@ class Scheme:
     """supported kinds of annotations; without any it cannot score a predictions file"""
     python_only: str = ""
     """why it cannot score a predictions file"""
-    references: Reference = "gold"
+    references: Literal["labels", "gold", "answers"] = "gold"
     is_default: Callable[[Annotations], bool] = lambda annotations: False
     """whether it is a default scheme of supported annotations"""
     inputs: tuple[Input, ...] = ()
@@ -224,29 +220,20 @@ class Scheme:
     def table(self, result: Result, matched: Matched) -> Table:
         """The result as a table."""
         title = self.title.format(**{**result, "gold": matched.annotations.kind.gold})
-        is_other = self.has_protocols and matched.protocol != DEFAULT_PROTOCOL
-        protocol = f", protocol {matched.protocol}" if is_other else ""
-        shown = (self.show or _all_scores)(result, matched)
-        return shown._replace(title=f"{self.name}: {title}{protocol}")
+        if self.has_protocols and matched.protocol != DEFAULT_PROTOCOL:
+            title += f", protocol {matched.protocol}"
+        if self.show is not None:
+            return self.show(result, matched)._replace(title=f"{self.name}: {title}")
+        found, count = result.get("interval"), len(matched.annotations.scored)
+        scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
+        of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
+        lines = [line(name, result[name], of_each.get(name), questions=count) for name in scores]
+        return Table(lines, title=f"{self.name}: {title}")
 
     def misfit(self, annotations: Annotations) -> str:
         """Why annotations of a supported kind cannot be scored, "" if they can."""
-        if annotations.column(self.references) is not None:
-            return ""
-        needed = {
-            "answers": "the answers of several annotators; the {} of {} have one each",
-            "gold": "one correct answer per question; the {} of {} have no multiple_choice_answer",
-            "labels": "choices; the {} of {} have none",
-        }[self.references]
-        return f"{self.name} needs {needed.format(annotations.kind.description, annotations.location)}"
-
-
-def _all_scores(result: Result, matched: Matched) -> Table:
-    found = result.get("interval")
-    scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
-    of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
-    count = len(matched.annotations.scored)
-    return Table([line(name, result[name], of_each.get(name), questions=count) for name in scores])
+        needed = NEEDED[self.references].format(annotations.kind.description, annotations.location)
+        return f"{self.name} needs {needed}" if annotations.column(self.references) is None else ""
 
 
 def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:

@@ -64,9 +64,8 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:  # noqa: ANN401
         """Add questions: predictions, references and any optional columns; they are not copied."""
         for name in columns.keys() - set(self.scheme.columns):
-            raise InputError(
-                f"{self.name} takes no column {name}; it takes {', '.join(self.scheme.columns) or 'none'}"
-            )
+            known = ", ".join(self.scheme.columns) or "none"
+            raise InputError(f"{self.name} takes no column {name}; it takes {known}")
         if self.scheme.joined_by_id:
             predictions, references = ([] if rows is None else rows for rows in (predictions, references))
         given = {name: column for name, column in columns.items() if column is not None}
@@ -93,10 +92,9 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
             raise InputError(f"{self.name} is computed in one process: gather the rows of all processes before")
         parameters = inspect.signature(self.scheme.function).parameters
         for name in options.keys() - parameters.keys():
-            raise InputError(
-                f"{self.name} takes no {name}; it takes {', '.join([*parameters][2:])} (evaluate.combine passes its "
-                "arguments to all metrics: compute metrics with other arguments separately)"
-            )
+            combined = "evaluate.combine passes its arguments to all metrics"
+            why = f"({combined}: compute metrics with other arguments separately)"
+            raise InputError(f"{self.name} takes no {name}; it takes {', '.join([*parameters][2:])} {why}")
         if predictions is not None or references is not None:
             columns = {name: options.pop(name) for name in self.scheme.columns if name in options}
             self.add_batch(predictions=predictions, references=references, **columns)

@@ -1,12 +1,16 @@
-"""Means of scores, their standard errors and intervals."""
+"""Means of scores, their standard errors and intervals; agreement of annotators."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Name = TypeVar("Name", str, int)
+
+Ratings = Sequence[Sequence[Hashable]]
+"""The values that the annotators gave to each unit; units may have different numbers of them."""
 
 CONFIDENCE = 0.95
 """Level of the two-sided intervals."""
@@ -17,26 +21,10 @@ SMALLEST_ERROR = 1e-9
 def standard_error(
     scores: NDArray[np.float64], clusters: Sequence[str] | NDArray[np.int64] | None = None
 ) -> float | None:
-    """The standard error of a mean of scores, clustered because questions about one image are correlated.
+    """The standard error of a mean of scores, clustered by name or number such as the image; None for one cluster.
 
-    With deviations d from the mean, summed within each of G clusters::
-
-        sqrt(G / (G - 1) * sum over clusters of (sum of d)^2) / n
-
-    Without clusters each score is its own, which gives the usual sample standard deviation / sqrt(n).
+    sqrt(G / (G - 1) * sum over the G clusters of (sum of deviations)^2) / n; without clusters each score is its own.
     Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640), section 2.2, with the factor G / (G - 1) added.
-
-    Args:
-        scores: float64 (n,).
-        clusters: cluster of each score, such as image ids; or its number, int64 (n,), from 0.
-
-    Returns:
-        In the unit of the scores; None for a single cluster.
-
-    >>> round(standard_error(np.array([1.0, 1.0, 0.0, 0.0])), 3)
-    0.289
-    >>> standard_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"])
-    0.5
     """
     deviations = scores - scores.mean()
     if clusters is not None:
@@ -53,13 +41,8 @@ def effective_rows(
 ) -> tuple[float, float]:
     """The number of independent rows with the same standard error, and Student's degrees of freedom.
 
-    The standard error is the jackknife's over clusters (Efron and Stein 1981), since rows of a cluster are not
-    independent; where all clusters have equally many rows it equals `standard_error`.
-
-    Args:
-        scores: float64 (rows,), in [0, 1].
-        clusters: int64 (rows,): number of each row's cluster, from 0.
-        inflation: factor of the standard error.
+    The standard error is the jackknife's over the numbered clusters (Efron and Stein 1981), times ``inflation``; where
+    all clusters have equally many rows it equals `standard_error`.
 
     >>> effective_rows(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1]))
     (1.0, 1.0)
@@ -81,10 +64,6 @@ def mean_interval(
     scores: NDArray[np.float64], clusters: Sequence[str] | NDArray[np.int64] | None = None
 ) -> list[float]:
     """The bounds of the 95% interval of a mean of scores, see `proportion_interval`.
-
-    Args:
-        scores: float64 (n,), in [0, 1].
-        clusters: as for `standard_error`.
 
     >>> low, high = mean_interval(np.ones(10))
     >>> round(low, 3), high
@@ -150,11 +129,7 @@ def mean_of_each(
 
 
 def mean_by(scores: NDArray[np.float64], groups: Sequence[Name] | None) -> dict[Name, float] | None:
-    """The mean score of each group, groups in the order of their names; None without groups.
-
-    >>> mean_by(np.array([1.0, 0.0, 1.0]), ["what", "what", "how"])
-    {'how': 1.0, 'what': 0.5}
-    """
+    """The mean score of each group, groups in the order of their names; None without groups."""
     if groups is None:
         return None
     names, group = numbered(groups)
@@ -163,11 +138,50 @@ def mean_by(scores: NDArray[np.float64], groups: Sequence[Name] | None) -> dict[
 
 
 def numbered(values: Sequence[Name]) -> tuple[list[Name], NDArray[np.int64]]:
-    """The distinct values, sorted, and the index of each value among them.
-
-    >>> numbered(["b", "a", "b"])
-    (['a', 'b'], array([1, 0, 1]))
-    """
+    """The distinct values, sorted, and the index of each value among them."""
     names = sorted(set(values))
     indices = {name: index for index, name in enumerate(names)}
     return names, np.fromiter(map(indices.__getitem__, values), np.int64, len(values))
+
+
+def krippendorff_alpha(ratings: Ratings) -> float | None:
+    """Krippendorff's alpha of nominal values: 1 - observed / expected disagreement.
+
+    1 for agreement, 0 for agreement as by chance; None if no unit has two values or all values are the same. Source:
+    Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, sections A to C.
+    """
+    paired = [unit for unit in ratings if len(unit) > 1]
+    counts = _counts(paired)
+    sizes = counts.sum(axis=1)
+    total, values = sizes.sum(), counts.sum(axis=0)
+    expected = total**2 - (values**2).sum()
+    if not expected:
+        return None
+    differing = sizes**2 - (counts**2).sum(axis=1)
+    return float(1 - (total - 1) * (differing / (sizes - 1)).sum() / expected)
+
+
+def fleiss_kappa(ratings: Ratings) -> tuple[float | None, int]:
+    """Fleiss' kappa, with its range as alpha's, over the units with the most frequent number of values; their number.
+
+    Source: Fleiss 1971, Measuring nominal scale agreement among many raters.
+    """
+    sizes = Counter(len(unit) for unit in ratings if len(unit) > 1)
+    if not sizes:
+        return None, 0
+    size = max(sizes, key=lambda one: (sizes[one], one))
+    counts = _counts([unit for unit in ratings if len(unit) == size])
+    chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
+    if chance == 1:
+        return None, len(counts)
+    observed = float((((counts**2).sum(axis=1) - size) / (size * (size - 1))).mean())
+    return (observed - chance) / (1 - chance), len(counts)
+
+
+def _counts(ratings: Sequence[Sequence[Hashable]]) -> NDArray[np.float64]:
+    """How many annotators gave each value, float64 (units, values)."""
+    numbers: dict[Hashable, int] = {}
+    codes = np.array([numbers.setdefault(value, len(numbers)) for unit in ratings for value in unit], np.int64)
+    counts = np.zeros((len(ratings), len(numbers)))
+    np.add.at(counts, (np.repeat(np.arange(len(ratings)), [*map(len, ratings)]), codes), 1)
+    return counts

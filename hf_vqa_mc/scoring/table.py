@@ -18,24 +18,21 @@ IN_JSON = "in --json/--output"
 
 
 class Line(NamedTuple):
-    """A score as text, "" for empty cells."""
+    """The cells of a score, "" for none; lines of one group, such as a kind of types, share a heading."""
 
     name: str
     score: str = ""
     interval: str = ""
-    """95% interval"""
     other: str = ""
     """cell of the table's ``other`` column"""
     questions: str = ""
     group: str = ""
-    """heading of this line and those after it in the same group, such as the kind of types; "" for all questions"""
 
 
 class Table(NamedTuple):
     """The scores of a scheme; `rich` folds its names in a narrow terminal, and never cuts numbers."""
 
     lines: list[Line]
-    """the scores of all questions, then those by group"""
     other: str = ""
     """heading of an additional column; "" for none"""
     missing: Mapping[str, str] = {}
@@ -81,7 +78,7 @@ def line(
     Line(name='accuracy', score='12.3', interval='10.4 to 14.6', other='', questions='1,000', group='')
     """
     count = "" if questions is None else f"{questions:,}"
-    return Line(name, percent(score), _bounds(interval), percent(other), count, group)
+    return Line(name, percent(score), " to ".join(map(percent, interval or ())), percent(other), count, group)
 
 
 def with_interval(share: float, interval: Sequence[float] | None) -> str:
@@ -90,11 +87,7 @@ def with_interval(share: float, interval: Sequence[float] | None) -> str:
     >>> with_interval(0.123, (0.104, 0.146))
     '12.3 (10.4 to 14.6)'
     """
-    return percent(share) + (f" ({_bounds(interval)})" if interval else "")
-
-
-def _bounds(interval: Sequence[float] | None) -> str:
-    return " to ".join(map(percent, interval or ()))
+    return percent(share) + (f" ({' to '.join(map(percent, interval))})" if interval else "")
 
 
 def percent(share: float | None) -> str:

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.records import check_texts
@@ -14,13 +13,11 @@ from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
-from hf_vqa_mc.scoring.table import Line, Table, line
+from hf_vqa_mc.scoring.table import Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
 UnknownGold = Literal["merge", "keep"]
 """Whether gold answers outside the vocabulary are merged to one per type."""
-
-UNKNOWN_GOLD = ("merge", "keep")
 Gold = str | tuple[str | None]
 """A gold answer; outside the vocabulary it is a tuple, which equals no prediction."""
 EPSILON = 1e-10
@@ -95,22 +92,30 @@ def tdiuc_mpt(
     names, types = numbered(columns.groups("question_types") or [])
     counts = np.bincount(types)
     per_type = np.bincount(types, scores) / counts
-    normalized = _normalized(scores, types, golds)
-    percents = {"mpt": 100 * per_type + EPSILON, "nmpt": 100 * normalized + EPSILON}
-    arithmetic = {name: float(of.mean()) / 100 for name, of in percents.items()}
-    harmonic = {name: float(len(of) / (1 / of).sum()) / 100 for name, of in percents.items()}
-    return {
+    indices: dict[Gold, int] = {}
+    correct_of = np.array([indices.setdefault(gold, len(indices)) for gold in golds], np.int64)
+    pairs, pair_of_question = np.unique(types * len(indices) + correct_of, return_inverse=True)
+    per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
+    type_of_pair = pairs // len(indices)
+    normalized = np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair)
+    flags = columns["absurd_questions"] if "absurd_questions" in columns else [False] * columns.count
+    for row, flag in enumerate(flags):
+        if not isinstance(flag, bool | np.bool_) or (flag and columns["question_types"][row] == ABSURD):
+            raise columns.wrong(row, "absurd_questions", "True or False; only real questions can be absurd for others")
+    chosen = scores[np.array(flags, np.bool_)]
+    means: dict[str, float] = {}
+    for name, of_types in (("mpt", 100 * per_type + EPSILON), ("nmpt", 100 * normalized + EPSILON)):
+        means[f"arithmetic_{name}"] = float(of_types.mean()) / 100
+        means[f"harmonic_{name}"] = float(len(of_types) / (1 / of_types).sum()) / 100
+    columns_by_type = {"per_type": per_type, "per_type_normalized": normalized, "n_per_type": counts}
+    result = {
         **accuracy(scores, columns.groups("image_ids")),
-        "arithmetic_mpt": arithmetic["mpt"],
-        "harmonic_mpt": harmonic["mpt"],
-        "arithmetic_nmpt": arithmetic["nmpt"],
-        "harmonic_nmpt": harmonic["nmpt"],
-        "per_type": dict(zip(names, per_type.tolist(), strict=True)),
-        "per_type_normalized": dict(zip(names, normalized.tolist(), strict=True)),
-        "n_per_type": dict(zip(names, counts.tolist(), strict=True)),
-        "accuracy_also_absurd": _also_absurd_accuracy(columns, scores),
+        **means,
+        **{name: dict(zip(names, of.tolist(), strict=True)) for name, of in columns_by_type.items()},
+        "accuracy_also_absurd": float(chosen.mean()) if len(chosen) else None,
         "per_question": scores.tolist() if per_question else None,
     }
+    return cast("TdiucMpt", result)
 
 
 def also_absurd(questions: Column, question_types: Column) -> list[bool]:
@@ -146,70 +151,44 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
 
 def _known_golds(
     columns: Questions,
-    answers: Sequence[str],
-    golds: Sequence[str],
+    answers: list[str],
+    golds: list[str],
     answer_vocabulary: Collection[str] | None,
-    unknown_gold: UnknownGold,
-    ignore_case: bool,
+    unknown_gold: str,
+    fold: bool,
 ) -> Sequence[Gold]:
     """The gold answers, with those outside the vocabulary replaced by one or by distinct placeholders."""
-    if not isinstance(unknown_gold, str) or unknown_gold not in UNKNOWN_GOLD:
-        raise unknown_name("unknown_gold", str(unknown_gold), UNKNOWN_GOLD)
+    if unknown_gold not in get_args(UnknownGold):
+        raise unknown_name("unknown_gold", str(unknown_gold), get_args(UnknownGold))
     if answer_vocabulary is None:
         return golds
-    unordered = isinstance(answer_vocabulary, Set | Mapping)
-    listed = list(answer_vocabulary) if unordered else as_list("answer_vocabulary", answer_vocabulary)
+    is_set = isinstance(answer_vocabulary, Set | Mapping)
+    listed = list(answer_vocabulary) if is_set else as_list("answer_vocabulary", answer_vocabulary)
     check_texts(listed, lambda number: f"answer_vocabulary, answer {number}")
-    known = frozenset(map(str.lower, listed) if ignore_case else listed)
+    known = frozenset(map(str.lower, listed) if fold else listed)
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")
     return [gold if gold in known else (gold if unknown_gold == "keep" else None,) for gold in golds]
 
 
-def _normalized(scores: NDArray[np.float64], types: NDArray[np.int64], golds: Sequence[Gold]) -> NDArray[np.float64]:
-    """For each type the mean, over its distinct right answers, of the answer's accuracy: float64 (types,)."""
-    indices: dict[Gold, int] = {}
-    answers = np.array([indices.setdefault(gold, len(indices)) for gold in golds], np.int64)
-    pairs, pair_of_question = np.unique(types * len(indices) + answers, return_inverse=True)
-    per_answer = np.bincount(pair_of_question, scores) / np.bincount(pair_of_question)
-    type_of_pair = pairs // len(indices)
-    means: NDArray[np.float64] = np.bincount(type_of_pair, per_answer) / np.bincount(type_of_pair)
-    return means
-
-
-def _also_absurd_accuracy(columns: Questions, scores: NDArray[np.float64]) -> float | None:
-    """Accuracy on the real questions that are absurd for other images; None if there are none."""
-    if "absurd_questions" not in columns:
-        return None
-    flags, types = columns["absurd_questions"], columns["question_types"]
-    for row, (flag, kind) in enumerate(zip(flags, types, strict=True)):
-        if not isinstance(flag, bool | np.bool_) or (flag and kind == ABSURD):
-            raise columns.wrong(row, "absurd_questions", "True or False; only real questions can be absurd for others")
-    chosen = scores[np.array(flags, np.bool_)]
-    return float(chosen.mean()) if len(chosen) else None
-
-
 def _run(matched: Matched) -> Mapping[str, Any]:
-    annotations = matched.annotations
-    warn_of_letter_case(zip(matched.texts, annotations.gold or [], strict=True))
-    texts, types = annotations.questions, annotations.question_types or []
-    return SCHEME.call(matched, absurd_questions=None if texts is None else also_absurd(texts, types))
+    found = matched.annotations
+    warn_of_letter_case(zip(matched.texts, found.gold or [], strict=True))
+    absurd = None if found.questions is None else also_absurd(found.questions, found.question_types or [])
+    return SCHEME.call(matched, absurd_questions=absurd)
 
 
 def _table(result: Mapping[str, Any], matched: Matched) -> Table:
-    means = (("arithmetic mean per type", "arithmetic"), ("harmonic mean per type", "harmonic"))
-    lines: list[Line] = [
-        line("accuracy", result["accuracy"], result["interval"], questions=len(matched.annotations)),
-        *(line(name, result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]) for name, mean in means),
-    ]
-    also_absurd, missing = result["accuracy_also_absurd"], {}
-    if also_absurd is not None:
-        lines.append(line("questions absurd for other images", also_absurd))
-    if matched.annotations.questions is None:
-        missing["accuracy of questions absurd for other images"] = QUESTIONS.flag
+    lines = [line("accuracy", result["accuracy"], result["interval"], questions=len(matched.annotations))]
+    for mean in ("arithmetic", "harmonic"):
+        lines.append(line(f"{mean} mean per type", result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]))
+    if result["accuracy_also_absurd"] is not None:
+        lines.append(line("questions absurd for other images", result["accuracy_also_absurd"]))
     normalized, counts, group = result["per_type_normalized"], result["n_per_type"], "by question type"
     for name, share in result["per_type"].items():
         lines.append(line(name, share, other=normalized[name], questions=counts[name], group=group))
+    has_texts = matched.annotations.questions is not None
+    missing = {} if has_texts else {"accuracy of questions absurd for other images": QUESTIONS.flag}
     return Table(lines, "normalised", missing)
 
 

@@ -1,4 +1,4 @@
-"""The choice that a text names, in the forms that models write: letters, choices, and sentences with either."""
+"""The choice that a text names, and the set of choices that it lists, in the forms that models write."""
 
 import re
 import unicodedata
@@ -50,10 +50,29 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 _BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-−.](?![\w.√(])|>(?=\s*[A-Za-z(]))+")
 _MARKDOWN = re.compile(r"(?<![\w)\]])[*_]+|[*_]+(?![\w(\[])|`+|^#+\s")
 _FORMULA = re.compile(r"\$([^$]+)\$")
-_ARTICLES = ("a ", "an ", "the ")
 _CONFLICT = -1
 _MOST = 8
 """Maximum number of matches of each form that are read, the last ones, as models may repeat themselves."""
+
+NO_OTHER = "none"
+"""The word for an empty list in prompts."""
+_NO_CHOICE = re.compile(
+    r"(?:there\s+(?:is|are)\s+)?(?:none|no\s+(?:other|others|letters?)|nothing|n/a)"
+    r"(?:\s+(?:of|among)\s+(?:the|these|those|them))?(?:\s+(?:other|others|remaining|choices?|options?|letters?|answers?))*"
+    r"(?:\s+(?:(?:is|are|could|would|can|also|be|as well|correct|right)\s*)+)?",
+    re.IGNORECASE,
+)
+_LIST_MARKER = re.compile(
+    r"(?:answers?|letters?|choices?|options?|correct|right)[\"*_]*\s*(?::|\b(?:is|are)\b:?)\s*", re.IGNORECASE
+)
+_SEPARATOR = re.compile(r"(?:[\s,;/&+|.:!'\"“”`*_()\[\]{}<>•–—-]|\b(?:and|or|also)\b)*", re.IGNORECASE)
+_NAMED = r"(?:(?:options?|choices?|letters?)\s+)?[(\[]?"
+_CAPITAL = re.compile(rf"(?:{_NAMED})([A-Z])(?!['’]?[A-Za-z0-9])")
+_ANY_CASE = re.compile(rf"(?:{_NAMED})([A-Za-z])(?!['’]?[A-Za-z0-9])")
+_LETTERS_ONLY = re.compile(r"[\s,;/&.()\[\]'\"]*(?:(?:[A-Za-z]|and|or)(?:[\s,;/&.()\[\]'\"]+|$))+")
+_CLOSING = re.compile(r"[)\]}>.:=\"'*\s–—-]*")
+_MENTION = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([B-HJ-Z])(?!['’]?[A-Za-z0-9])")
+"""A letter within an explanation; A and I are words."""
 
 
 def written_choice(text: str, choices: Sequence[str]) -> int | None:
@@ -77,9 +96,7 @@ def written_choice(text: str, choices: Sequence[str]) -> int | None:
             return None if found == _CONFLICT else found
     letters = {LETTERS.index(one or two) for one, two in _NAMED_LETTER.findall(text)}
     named = {index for index in letters if index < len(choices)}
-    mentioned = set(_mentioned(text, choices))
-    if _REFUSAL.search(text):  # "none of these can be determined" is no answer
-        mentioned = set()
+    mentioned = set() if _REFUSAL.search(text) else set(_mentioned(text, choices))  # "none can be determined"
     for found_by in (named, mentioned):
         if len(found_by) == 1 and not (named and mentioned and named != mentioned):
             return next(iter(found_by))
@@ -151,10 +168,9 @@ def _without_markup(text: str) -> str:
 
 def _equal(text: str, texts: Sequence[str]) -> int | None:
     """The index of the only choice that a normalised text equals, articles aside."""
-    for change in (lambda one: one, _without_article):
-        found = {index for index, one in enumerate(texts) if one and change(one) == change(text)}
-        if found:
-            return next(iter(found)) if len(found) == 1 else None
+    for change in (str, _without_article):
+        if found := [index for index, one in enumerate(texts) if one and change(one) == change(text)]:
+            return found[0] if len(found) == 1 else None
     return None
 
 
@@ -162,24 +178,18 @@ def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
     """The choices that occur in a text as whole words, not within another one and not negated."""
     rest = f" {normal(text)} "
     found = []
-    indices: dict[str, list[int]] = {}
-    for index, choice in enumerate(choices):
-        indices.setdefault(_without_article(normal(choice)), []).append(index)
-    for wanted in sorted(indices, key=len, reverse=True):
+    texts = [_without_article(normal(choice)) for choice in choices]
+    for wanted in sorted(dict.fromkeys(texts), key=len, reverse=True):
         starts = [match.start() for match in re.finditer(rf"(?<=\s){re.escape(wanted)}(?=\s)", rest)] if wanted else []
         if any(not _NEGATION.search(rest[:start]) for start in starts):
-            found += indices[wanted]
+            found += [index for index, one in enumerate(texts) if one == wanted]
         for start in starts:  # shorter choices may be a part of this one
             rest = f"{rest[:start]}{'#' * len(wanted)}{rest[start + len(wanted) :]}"
     return found
 
 
 def normal(text: str) -> str:
-    """Text in lower case without punctuation between words; signs of numbers and operators are kept.
-
-    >>> normal(" Two  dogs. "), normal("3.5"), normal("T-shirt")
-    ('two dogs', '3.5', 't shirt')
-    """
+    """Text in lower case without punctuation between words; signs of numbers and operators are kept."""
     text = unicodedata.normalize("NFKC", text).casefold().replace("\N{MINUS SIGN}", "-").replace("=", " = ")
     text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])|-(?![\w√(])", " ", text)
     text = re.sub(r"(?<=\d)[.,:](?=\d)", "\0", text)  # within numbers and times
@@ -188,7 +198,71 @@ def normal(text: str) -> str:
 
 
 def _without_article(text: str) -> str:
-    for article in _ARTICLES:
-        if text.startswith(article):
-            return text.removeprefix(article)
-    return text
+    return re.sub("^(a|an|the) ", "", text)
+
+
+def written_letters(text: str, choices: Sequence[str]) -> frozenset[int] | None:
+    """The indices of the choices that a text lists, empty for "none"; None if it is no list, or contradicts itself.
+
+    Letters are those of the choices in the order given, A first. In order: the whole text, what follows the last
+    "answer:" or "are:", the last line, the first line, and the first sentence if the rest names no other letter.
+    Thinking in ``<think>`` tags is ignored, and so are choices that are repeated before the answer. A letter with the
+    text of another choice is a contradiction.
+
+    >>> choices = ["jet", "airplane", "cat"]
+    >>> sorted(written_letters("(A) jet and B.", choices)), written_letters("None.", choices)
+    ([0, 1], frozenset())
+    >>> written_letters("It depends on the image.", choices) is None
+    True
+    """
+    text = answer_part(text).replace("\\boxed", "")
+    lines, count = [line for line in text.splitlines() if line.strip()], len(choices)
+    if len(lines) >= count > 1 and _listed("\n".join(lines[:count]), choices) == set(range(count)):
+        lines = lines[count:]  # the choices are repeated
+        text = "\n".join(lines)
+    marked = [text[marker.end() :] for marker in _LIST_MARKER.finditer(text)][-1:]
+    for part in (text, *marked, *(one.split("\n")[0] for one in marked), *lines[-1:], *lines[:1]):
+        found = _listed(part, choices)
+        if found is not None:
+            return frozenset(found)
+    first, *rest = _SENTENCE.split(lines[0]) if lines else [""]
+    found = _listed(first, choices) if rest else None
+    others = {LETTERS.index(letter) for letter in _MENTION.findall(" ".join([*rest, *lines[1:]]))}
+    return None if found is None or {one for one in others if one < len(choices)} - found else frozenset(found)
+
+
+def _listed(part: str, choices: Sequence[str]) -> set[int] | None:
+    """The choices that a part of a text lists, and nothing else."""
+    texts = [normal(choice) for choice in choices]
+    plain = re.sub(r"[*_`\"'()\[\]{}]+", "", part).strip().rstrip(".!")
+    if _NO_CHOICE.fullmatch(plain):
+        return None if normal(plain) in texts else set()
+    letter = _ANY_CASE if _LETTERS_ONLY.fullmatch(part) else _CAPITAL
+    forms = [(choice.strip(), index) for index, choice in enumerate(choices)]
+    forms = [one for one in forms if len(one[0]) > 1 or one[0].isnumeric()]
+    forms.sort(key=lambda one: -len(one[0]))
+    found: set[int] = set()
+    position = 0
+    while (position := _SEPARATOR.match(part, position).end()) < len(part):  # type: ignore[union-attr]
+        written = _text_at(part, position, forms)  # "A cat", where that is a choice
+        match = None if written is not None else letter.match(part, position)
+        if match is not None:
+            index, end = LETTERS.index(match[1].upper()), match.end()
+            written = _text_at(part, _CLOSING.match(part, end).end(), forms)  # type: ignore[union-attr]
+            if index >= len(choices) or (written is not None and texts[index] != texts[written[0]]):
+                return None
+            written = index, written[1] if written is not None else end
+        if written is None:
+            return None
+        found.add(written[0])
+        position = written[1]
+    return found or None
+
+
+def _text_at(part: str, position: int, forms: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
+    """The longest choice whose text is at a position, and the position behind it."""
+    for form, index in forms:
+        end = position + len(form)
+        if part[position:end].casefold() == form.casefold() and not part[end : end + 1].isalnum():
+            return index, end
+    return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 STUDIES: "Listing[StudyKind]" = Listing(
     "kind of study",
     lazy={
-        "ambiguity": "hf_vqa_mc.studies.ambiguity:AMBIGUITY",
+        "ambiguity": "hf_vqa_mc.studies.choosing:AMBIGUITY",
         "conditions": "hf_vqa_mc.studies.choosing:CONDITIONS",
         "answers": "hf_vqa_mc.studies.writing:ANSWERS",
         "majority": "hf_vqa_mc.studies.writing:MAJORITY",

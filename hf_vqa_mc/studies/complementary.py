@@ -4,7 +4,7 @@ The result is files in VQA2's layout: questions, annotations and complementary p
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -20,9 +20,9 @@ from hf_vqa_mc.io.records import Records
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.sources.vqa2 import pairs_name
 from hf_vqa_mc.sources.vqa_files import ANSWERS, V2
-from hf_vqa_mc.studies.forms import CHOOSE_IMAGE, NONE, WRITE_WITH_CONFIDENCE
+from hf_vqa_mc.studies import kind
 from hf_vqa_mc.studies.items import Material, with_images
-from hf_vqa_mc.studies.kind import ANSWER, IMAGE, QUESTION, Answered, Condition, Item, Outcome, StudyKind
+from hf_vqa_mc.studies.kind import NONE, Answered, Item, Outcome
 from hf_vqa_mc.studies.measures import by_item, most_frequent, summary, values
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.studies.writing import BRIEF, rows_first, texts_of
@@ -44,9 +44,8 @@ def read_candidates(options: StudyOptions, progress: Progress) -> Material:
             known = {"image_id": row["image_id"], "candidates": [candidate for _, candidate in pairs]}
             items.append(Item(row["question_id"], row["question"], [row["answer"]], [], known=known))
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{path}, record {number}: expected a record of vqa-mc generate complementary ({error})"
-            ) from error
+            expected = f"a record of vqa-mc generate complementary ({error})"
+            raise InputError(f"{path}, record {number}: expected {expected}") from error
     return _material(options, items, lambda item: [item.known["image_id"], *item.known["candidates"]])
 
 
@@ -59,20 +58,13 @@ def _picked(answered: Sequence[Answered]) -> Outcome:
     questions = by_item(answered)
     items = []
     for answers in questions.values():
-        item, pick = answers[0].item, most_frequent([one.value for one in answers])
-        candidates: list[str] = item.known["candidates"]
-        items.append(
-            {
-                "question_id": item.question_id,
-                "image_id": item.known["image_id"],
-                "question": item.question,
-                "answer": item.choices[0],
-                "picked": pick,
-                "picked_image_id": "" if pick == NONE else candidates[pick],
-                "votes": [sum(one.value == number for one in answers) for number in range(NONE, len(candidates))],
-                "answers": len(answers),
-            }
-        )
+        item, picks = answers[0].item, [one.value for one in answers]
+        pick, candidates = most_frequent(picks), item.known["candidates"]
+        row = {"question_id": item.question_id, "image_id": item.known["image_id"], "question": item.question}
+        row |= {"answer": item.choices[0], "picked": pick}
+        row["picked_image_id"] = "" if pick == NONE else candidates[pick]
+        row["votes"] = [picks.count(number) for number in range(NONE, len(candidates))]
+        items.append({**row, "answers": len(answers)})
     items.sort(key=lambda row: (row["picked"] != NONE, row["question_id"]))
     possible = [row["picked"] for row in items if row["picked"] != NONE]
     row = summary("full", answered, values(questions)) | {
@@ -95,9 +87,8 @@ def read_picks(options: StudyOptions, progress: Progress) -> Material:
     dataset = options.dataset_name
     config, splits = load_splits(dataset, options.config)
     split = chosen_split(list(splits), options.split, f"{dataset}, {config}")
-    names = [
-        one for one in ("question_id", "image_id", "answers", "question_type") if one in splits[split].column_names
-    ]
+    wanted = ("question_id", "image_id", "answers", "question_type")
+    names = [one for one in wanted if one in splits[split].column_names]
     rows = {str(row["question_id"]): row for row in splits[split].select_columns(names)}
     taken, items = set(rows), []
     path = options.candidates
@@ -108,12 +99,8 @@ def read_picks(options: StudyOptions, progress: Progress) -> Material:
             records.filled_texts(name)[0]
             for name in ("question_id", "image_id", "picked_image_id", "question", "answer")
         )
-        row = rows.get(question_id)
-        if (
-            row is None
-            or len(row.get("answers") or []) != ANSWERS
-            or not {*picked, *image_id, *question_id} <= NUMBERS
-        ):
+        row = rows.get(question_id, {})
+        if len(row.get("answers") or []) != ANSWERS or not {*picked, *image_id, *question_id} <= NUMBERS:
             raise InputError(
                 f"{path}, line {number}: question {shown(question_id)}: expected whole numbers as ids, and a "
                 f"question of {dataset}, {config}, {split} with {ANSWERS} answers, as VQA2's files need"
@@ -154,42 +141,31 @@ def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:
     if not complete:
         return
     subsets = {split: subset for subset, split in V2.subsets.items()}
-    first = next(iter(complete.values()))[0].item
-    subset = subsets.get(first.known["split"], "val2014")
-    questions: dict[int, dict[str, Any]] = {}
-    annotations: dict[int, dict[str, Any]] = {}
-    for record, annotation in (one for answers in complete.values() for one in _both(answers)):
-        questions[record["question_id"]] = record
-        annotations[record["question_id"]] = annotation
-    pairs = [[int(answers[0].item.known["original"]["question_id"]), int(name)] for name, answers in complete.items()]
-    write_json(folder / V2.questions_name(subset), {"questions": list(questions.values())})
-    write_json(folder / V2.annotations_name(subset), {"annotations": list(annotations.values())})
-    write_json(folder / pairs_name(subset), pairs)
-
-
-def _both(answers: Sequence[Answered]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Question and annotation of the original and of the picked image."""
-    item, original = answers[0].item, answers[0].item.known["original"]
-    old = [(text, "") for text in original["answers"]]
-    new = [(one.value["text"], one.value["confidence"]) for one in answers]
-    for name, image_id, answer, given in (
-        (original["question_id"], original["image_id"], original["answer"], old),
-        (item.question_id, item.known["image_id"], rows_first(answers).value["text"], new),
-    ):
-        ids = {"question_id": int(name), "image_id": int(image_id)}
-        yield (
-            ids | {"question": item.question},
-            ids
-            | {
+    questions, annotations, pairs = dict[int, Any](), dict[int, Any](), []
+    for answers in complete.values():
+        item, original = answers[0].item, answers[0].item.known["original"]
+        picked = {"question_id": item.question_id, "image_id": item.known["image_id"]}
+        picked |= {"answer": rows_first(answers).value["text"]}
+        old = [(text, "") for text in original["answers"]]
+        new = [(one.value["text"], one.value["confidence"]) for one in answers]
+        pairs.append([int(original["question_id"]), int(item.question_id)])
+        for about, given in ((original, old), (picked, new)):
+            ids = {name: int(about[name]) for name in ("question_id", "image_id")}
+            questions[ids["question_id"]] = {**ids, "question": item.question}
+            annotations[ids["question_id"]] = {
+                **ids,
                 "question_type": original["question_type"],
                 "answer_type": answer_type([text for text, _ in given]),
-                "multiple_choice_answer": answer,
+                "multiple_choice_answer": about["answer"],
                 "answers": [
                     {"answer": text, "answer_confidence": sure, "answer_id": number}
                     for number, (text, sure) in enumerate(given, start=1)
                 ],
-            },
-        )
+            }
+    subset = subsets.get(next(iter(complete.values()))[0].item.known["split"], "val2014")
+    write_json(folder / V2.questions_name(subset), {"questions": list(questions.values())})
+    write_json(folder / V2.annotations_name(subset), {"annotations": list(annotations.values())})
+    write_json(folder / pairs_name(subset), pairs)
 
 
 def answer_type(texts: Sequence[str]) -> str:
@@ -202,31 +178,31 @@ def answer_type(texts: Sequence[str]) -> str:
     return "yes/no" if found in ("yes", "no") else "number" if found.isdecimal() else "other"
 
 
-PICKER = StudyKind(
+PICKER = kind.StudyKind(
     "picker",
     "Same question, other answer",
     "people pick, of the most similar images, one for which the question makes sense and has another answer",
     "Goyal et al. 2017, Sect. 3",
-    CHOOSE_IMAGE,
+    kind.CHOOSE_IMAGE,
     (
-        Condition(
+        kind.Condition(
             "full",
             "Pick an image for which the question makes sense too, and the answer is different. What the question "
             "takes for granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so.",
-            frozenset((IMAGE, QUESTION, ANSWER)),
+            frozenset((kind.IMAGE, kind.QUESTION, kind.ANSWER)),
         ),
     ),
     results=_picked,
     reads=read_candidates,
     needs="candidates",
 )
-PICKED_ANSWERS = StudyKind(
+PICKED_ANSWERS = kind.StudyKind(
     "picked-answers",
     "Answer questions",
     "ten people write the answer for the picked image; the results are files in VQA2's layout",
     "Goyal et al. 2017, Sect. 3",
-    WRITE_WITH_CONFIDENCE,
-    (Condition("full", BRIEF, frozenset((IMAGE, QUESTION)), annotators=ANSWERS),),
+    kind.WRITE_WITH_CONFIDENCE,
+    (kind.Condition("full", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=ANSWERS),),
     results=_pairs,
     reads=read_picks,
     needs="candidates",

@@ -47,9 +47,7 @@ class Finished:
             "dataset": settings.dataset,
             "source": self.study.kind.source,
             "annotators_per_question": settings.annotators,
-            "progress": {
-                name: {"answers": done, "wanted": all} for name, (done, all) in self.study.progress().items()
-            },
+            "progress": {name: {"answers": of[0], "wanted": of[1]} for name, of in self.study.progress().items()},
             "attention_checks": {"answered": sum(map(len, results)), "passed": sum(map(sum, results))},
             "excluded_annotators": self.excluded,
             **self.outcome.figures,
@@ -87,13 +85,11 @@ class Finished:
             ]
             image = picture_values([self.study.picture(one) for one in pictures], absent="no image")
             cards.append({**row, **image, "bars": lines, "condition": row.get("condition", "")})
-        settings = self.study.settings
-        facts = [
-            {"name": "kind", "text": settings.kind},
-            {"name": "questions", "text": count(len({row["question_id"] for row in self.outcome.items}))},
-            {"name": "answers", "text": count(sum(not one.item.control for one in self.answered))},
-        ]
-        values = {"title": settings.dataset, "facts": facts, "cards": cards}
+        questions = count(len({row["question_id"] for row in self.outcome.items}))
+        answers = count(sum(not one.item.control for one in self.answered))
+        facts = {"kind": self.study.settings.kind, "questions": questions, "answers": answers}
+        named = [{"name": name, "text": text} for name, text in facts.items()]
+        values = {"title": self.study.settings.dataset, "facts": named, "cards": cards}
         return rendered("study_results.html.jinja", values, style="study.css").encode("utf-8", "replace")
 
     def write(self, folder: Path, overwrite: bool) -> list[Path]:
@@ -112,15 +108,7 @@ class Finished:
 
 
 def finished(study: Study, passed: float = PASSED) -> Finished:
-    """The results of a study.
-
-    Args:
-        study: an open study.
-        passed: fraction of attention checks below which an annotator's answers do not count.
-
-    Raises:
-        InputError: there are no answers that count.
-    """
+    """The results of a study."""
     answered = study.answers()
     form = study.kind.form
     checks: dict[int, list[bool]] = {}
@@ -129,11 +117,9 @@ def finished(study: Study, passed: float = PASSED) -> Finished:
             checks.setdefault(one.annotator, []).append(form.passed(one.value, one.item.known["expected"]))
     excluded = sorted(number for number, results in checks.items() if sum(results) < passed * len(results))
     counted = [one for one in answered if not one.item.control and one.annotator not in excluded]
+    if not counted and excluded:
+        failing = f"annotators who fail the attention checks ({len(excluded)})"
+        raise InputError(f"{study.path}: all answers are of {failing}; --passed 0 counts them")
     if not counted:
-        if excluded:
-            raise InputError(
-                f"{study.path}: all answers are of annotators who fail the attention checks ({len(excluded)}); "
-                "--passed 0 counts them"
-            )
         raise InputError(f"{study.path} has no answers; serve the study first: vqa-mc study serve")
     return Finished(study, answered, checks, excluded, study.kind.results(counted))

@@ -15,7 +15,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import CAPTION, IMAGE, Item, StudyKind
 from hf_vqa_mc.studies.options import StudyOptions
-from hf_vqa_mc.studies.study_file import Settings
+from hf_vqa_mc.studies.store import Settings
 
 LONGEST_SIDE, CANDIDATE_SIDE = 900, 320
 """Pixels of the longer side: a question's image, and a candidate image."""
@@ -42,16 +42,11 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
     Returns:
         Settings, items with attention checks at the end, the JPEGs that ``pictures`` of the items number, and notes
         on the dataset.
-
-    Raises:
-        InputError: the dataset cannot be read, an image is missing or broken, a caption is missing, or an option does
-            not apply to the kind.
     """
     kind = STUDIES[options.kind]
     known = [one.name for one in kind.conditions]
-    for one in options.conditions:
-        if one not in known:
-            raise unknown_name(f"condition of a study of {kind.name}", one, known)
+    for one in set(options.conditions) - set(known):
+        raise unknown_name(f"condition of a study of {kind.name}", one, known)
     conditions = [one for one in known if not options.conditions or one in options.conditions]
     given = {"candidates": options.candidates is not None, "captions": bool(options.captions)}
     takes = {kind.needs, *(["captions"] if any(CAPTION in kind.condition(name).shows for name in conditions) else [])}
@@ -103,12 +98,11 @@ def _with_pictures(
         for at, image in enumerate(item.pictures):
             sides[image] = max(sides.get(image, 0), CANDIDATE_SIDE if at and candidates else LONGEST_SIDE)
     example = {image: item.question_id for item in items for image in item.pictures}
-    numbers: dict[int, int] = {}
     pictures: list[bytes] = []
-    for done, (image, side) in enumerate(sides.items(), start=1):
-        numbers[image] = len(pictures)
+    for image, side in sides.items():
         pictures.append(_jpeg(material.images[image](), side, f"{material.name}, question {shown(example[image])}"))
-        progress("images", done, len(sides))
+        progress("images", len(pictures), len(sides))
+    numbers = {image: number for number, image in enumerate(sides)}
     return [replace(item, pictures=[numbers[one] for one in item.pictures]) for item in items], pictures
 
 
@@ -157,21 +151,13 @@ def read_choices(options: StudyOptions, progress: Progress) -> Material:
         count = split.images.count(row) if split.images else 0
         files.append(list(range(len(images), len(images) + count)))
         images += [partial(_file, split, row, at) for at in range(count)]
-    items = [
-        Item(
-            question_id,
-            questions.questions[row],
-            questions.choices[row],
-            files[questions.images[row]] if questions.images[row] >= 0 else [],
-            known={
-                "image_id": image_ids[row],
-                "label": labels[row],
-                "order": questions.orders[row] if questions.orders else list(range(len(questions.choices[row]))),
-                "answers": answers[row] or [questions.choices[row][labels[row]]],
-            },
-        )
-        for row, question_id in enumerate(questions.question_ids)
-    ]
+    items = []
+    for row, question_id in enumerate(questions.question_ids):
+        texts, image = questions.choices[row], questions.images[row]
+        known = {"image_id": image_ids[row], "label": labels[row], "order": [*questions.order(row)]}
+        known["answers"] = answers[row] or [texts[labels[row]]]
+        pictures = files[image] if image >= 0 else []
+        items.append(Item(question_id, questions.questions[row], texts, pictures, known=known))
     name = ", ".join(filter(None, [public_name(benchmark.dataset), benchmark.config, split.name]))
     return Material(name, items, images, benchmark.notes)
 
@@ -198,10 +184,10 @@ def read_questions(options: StudyOptions, progress: Progress) -> Material:
     split = chosen_split(list(read.splits), options.split, f"{dataset}, {config}")
     questions = read.splits[split]
     columns = zip(questions.question_ids, questions.texts, questions.image_ids, questions.answers, strict=True)
-    items = [
-        Item(name, read.texts[text], [], [], known={"image_id": image, "answers": list(filter(None, answers))})
-        for name, text, image, answers in columns
-    ]
+    items = []
+    for name, text, image, answers in columns:
+        known = {"image_id": image, "answers": list(filter(None, answers))}
+        items.append(Item(name, read.texts[text], [], [], known=known))
     name = f"{public_name(dataset)}, {config}, {split}"
     return with_images(name, options, config, items, lambda item: [item.known["image_id"]])
 

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hf_vqa_mc.io.atomic import write_json
-from hf_vqa_mc.scoring.agreement import Ratings, fleiss_kappa, krippendorff_alpha
-from hf_vqa_mc.scoring.statistics import effective_rows, numbered, proportion_interval
+from hf_vqa_mc.scoring.statistics import Ratings, fleiss_kappa, krippendorff_alpha, mean_interval
 from hf_vqa_mc.studies.kind import Answered, Outcome
 
 V = TypeVar("V", bound=Hashable)
@@ -48,8 +47,7 @@ def votes(answers: Sequence[Answered], choices: Sequence[str]) -> dict[str, Any]
 
 def vote_bars(row: Mapping[str, Any]) -> list[tuple[str, int, bool]]:
     """The bars of a question with votes, see `Outcome.bars`."""
-    pairs = zip(row["choices"], row["votes"], strict=True)
-    return [(text, number, text == row.get("label")) for text, number in pairs]
+    return [(text, votes, text == row.get("label")) for text, votes in zip(row["choices"], row["votes"], strict=True)]
 
 
 def with_predictions(
@@ -69,14 +67,9 @@ def with_predictions(
 
 
 def share(answered: Sequence[Answered], holds: Callable[[Answered], float], name: str) -> dict[str, float]:
-    """The mean of a score in [0, 1] over the answers, and its 95% interval, clustered by annotator.
-
-    The answers of an annotator are not independent; the interval is that of `proportion_interval` for the effective
-    number of answers.
-    """
+    """The mean of a score in [0, 1] over the answers, and its 95% interval, clustered by annotator."""
     scores = np.array([float(holds(one)) for one in answered])
-    clusters = numbered([str(one.annotator) for one in answered])[1]
-    low, high = proportion_interval(float(scores.mean()), *effective_rows(scores, clusters))
+    low, high = mean_interval(scores, [str(one.annotator) for one in answered])
     return {name: float(scores.mean()), "low": low, "high": high}
 
 
@@ -85,7 +78,7 @@ def summary(
 ) -> dict[str, Any]:
     """A condition's row of the main table: counts, what was measured, and the agreement of ratings.
 
-    Krippendorff's alpha, and Fleiss' kappa with its number of units, see `scoring.agreement`.
+    Krippendorff's alpha, and Fleiss' kappa with its number of units, see `scoring.statistics`.
     """
     kappa, units = fleiss_kappa(ratings)
     agreement = {"alpha": krippendorff_alpha(ratings), "kappa": kappa, "kappa_units": units}

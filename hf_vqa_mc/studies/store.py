@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +20,67 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import Answered, Item, StudyKind
-from hf_vqa_mc.studies.study_file import APPLICATION, LAYOUT, Settings
 
+APPLICATION, LAYOUT = 0x76716D63, 1
+"""Marks of SQLite's header: a file of this module, and the layout of its tables."""
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {LAYOUT};
+CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE picture (id INTEGER PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE item (
+  id INTEGER PRIMARY KEY, question_id TEXT NOT NULL, question TEXT NOT NULL, choices TEXT NOT NULL,
+  pictures TEXT NOT NULL, caption TEXT NOT NULL, control INTEGER NOT NULL, known TEXT NOT NULL);
+CREATE TABLE annotator (id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE, made REAL NOT NULL);
+CREATE TABLE page (
+  id INTEGER PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator, condition TEXT NOT NULL,
+  active REAL NOT NULL);
+CREATE TABLE assignment (
+  id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES page, annotator INTEGER NOT NULL REFERENCES annotator,
+  item INTEGER NOT NULL REFERENCES item, condition TEXT NOT NULL, returned INTEGER NOT NULL DEFAULT 0,
+  answer TEXT, seconds REAL, answered REAL, UNIQUE (item, annotator));
+CREATE INDEX assignment_of_item ON assignment (condition, item);
+CREATE INDEX assignment_of_page ON assignment (page);
+"""
 LARGEST = 2**63 - 1
 """Largest integer of SQLite."""
 ABANDONED = 3600
 """Seconds without an answer after which the unanswered questions of a page go to others."""
 WAIT = 30
 """Seconds that a transaction waits for another process."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a study, as stored in its file."""
+
+    study: str
+    """random id of the study, the same in all copies of its file"""
+    kind: str
+    dataset: str
+    """name of the benchmark with config and split"""
+    annotators: dict[str, int]
+    """annotators per question, by condition"""
+    per_page: int
+    controls_per_page: int
+    join: str
+    """secret of the link with which anyone joins"""
+
+
+def new_content(settings: Settings, items: Iterable[Item], pictures: Sequence[bytes]) -> bytes:
+    """The content of a new study's file: items in the order in which they are given out, and JPEGs by picture id."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        given = [(name, json.dumps(value)) for name, value in vars(settings).items()]
+        connection.executemany("INSERT INTO study VALUES (?, ?)", given)
+        connection.executemany("INSERT INTO picture VALUES (?, ?)", enumerate(pictures))
+        for one in items:
+            texts = one.question_id, one.question, json.dumps(one.choices), json.dumps(one.pictures), one.caption
+            clean = (text.encode("utf-8", "replace").decode() for text in texts)
+            values = (*clean, one.control, json.dumps(one.known, allow_nan=False))
+            connection.execute("INSERT INTO item VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values)
+        connection.commit()
+        return connection.serialize()
 
 
 @dataclass(frozen=True)
@@ -49,14 +102,7 @@ class Page:
 
 
 class Study:
-    """An open study; thread-safe.
-
-    Args:
-        path: its file.
-
-    Raises:
-        InputError: it does not exist, is not a study, is of another version, or is damaged.
-    """
+    """An open study; thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,21 +111,19 @@ class Study:
             raise InputError(f"{path}: no such file; make a study with vqa-mc study create")
         try:
             self._database = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
-            found = [
-                self._database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-            ]
-            if found != [APPLICATION, LAYOUT]:
+            names = ("application_id", "user_version", "quick_check(1)")
+            *marks, state = (self._database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+            if marks != [APPLICATION, LAYOUT]:
                 raise InputError(f"{path}: not a study of vqa-mc study create, or of another version")
-            if (state := self._database.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            if state != "ok":
                 raise InputError(f"{path}: the file is damaged ({state}); restore a copy")
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = FULL")
-            self._database.execute("PRAGMA foreign_keys = ON")
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+                self._database.execute(f"PRAGMA {pragma}")
             rows = self._database.execute("SELECT name, value FROM study")
             self.settings = Settings(**{name: json.loads(value) for name, value in rows})
+        except InputError:
+            raise
         except (sqlite3.DatabaseError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"{path}: cannot be read as a study ({error}); restore a copy") from error
         self.kind: StudyKind = STUDIES.find(self.settings.kind)
 
@@ -107,20 +151,15 @@ class Study:
     @cached_property
     def items(self) -> dict[int, Item]:
         """All items by id, in the order in which they are given out."""
-        rows = self._rows(
-            "SELECT id, question_id, question, choices, pictures, caption, control, known FROM item ORDER BY id"
-        )
-        return {
-            key: Item(
-                name, question, json.loads(choices), json.loads(pictures), caption, bool(control), json.loads(known)
-            )
-            for key, name, question, choices, pictures, caption, control, known in rows
-        }
+        read, found = json.loads, {}
+        query = "SELECT id, question_id, question, choices, pictures, caption, control, known FROM item ORDER BY id"
+        for key, name, question, choices, pictures, caption, control, known in self._rows(query):
+            found[key] = Item(name, question, read(choices), read(pictures), caption, bool(control), read(known))
+        return found
 
     def picture(self, number: int) -> bytes:
         """The content of a picture, a JPEG."""
-        content: bytes = self._rows("SELECT content FROM picture WHERE id = ?", number)[0][0]
-        return content
+        return self._rows("SELECT content FROM picture WHERE id = ?", number)[0][0]  # type: ignore[no-any-return]
 
     def join(self) -> str:
         """Register an annotator; returns the token of the personal link, 144 random bits."""
@@ -149,9 +188,8 @@ class Study:
         return self._page(found[0][0]) if found else None
 
     def _page(self, page: int) -> Page:
-        rows = self._rows(
-            "SELECT id, item, condition, answer FROM assignment WHERE page = ? AND NOT returned ORDER BY id", page
-        )
+        query = "SELECT id, item, condition, answer FROM assignment WHERE page = ? AND NOT returned ORDER BY id"
+        rows = self._rows(query, page)
         tasks = [Task(key, self.items[item], answer and json.loads(answer)) for key, item, _, answer in rows]
         return Page(rows[0][2], tasks)
 
@@ -166,11 +204,9 @@ class Study:
         with self._transaction() as database:
             if (page := self.open_page(annotator)) is not None:
                 return page
-            database.execute(
-                """UPDATE assignment SET returned = 1 WHERE answer IS NULL AND NOT returned
-                   AND page IN (SELECT id FROM page WHERE active < ?)""",
-                (time.time() - ABANDONED,),
-            )
+            abandoned = """UPDATE assignment SET returned = 1 WHERE answer IS NULL AND NOT returned
+                           AND page IN (SELECT id FROM page WHERE active < ?)"""
+            database.execute(abandoned, (time.time() - ABANDONED,))
             condition, items = self._missing(database, annotator)
             if not items:
                 return None
@@ -180,13 +216,11 @@ class Study:
             for (check,) in database.execute(query, (annotator, controls)).fetchall():
                 rng = SeededRng(0, "attention check", self.settings.study, str(annotator), str(check))
                 chosen.insert(1 + rng.below(len(chosen)), check)  # at a random position but the first
-            values = (annotator, condition, time.time())
             insert = "INSERT INTO page (annotator, condition, active) VALUES (?, ?, ?) RETURNING id"
-            made: int = database.execute(insert, values).fetchone()[0]
-            database.executemany(
-                "INSERT INTO assignment (page, annotator, item, condition) VALUES (?, ?, ?, ?)",
-                [(made, annotator, item, condition) for item in chosen],
-            )
+            made: int = database.execute(insert, (annotator, condition, time.time())).fetchone()[0]
+            given = [(made, annotator, item, condition) for item in chosen]
+            insert = "INSERT INTO assignment (page, annotator, item, condition) VALUES (?, ?, ?, ?)"
+            database.executemany(insert, given)
             return self._page(made)
 
     def _missing(self, database: sqlite3.Connection, annotator: int) -> tuple[str, list[int]]:
@@ -195,13 +229,10 @@ class Study:
                    LEFT JOIN assignment ON assignment.item = item.id AND condition = ? AND NOT returned
                    WHERE NOT control AND item.id NOT IN (SELECT item FROM assignment WHERE annotator = ?)
                    GROUP BY item.id HAVING missing > 0 ORDER BY missing, item.id"""
-        best: tuple[str, list[int]] = "", []
-        most = 0
-        for condition, annotators in self.settings.annotators.items():
-            found = database.execute(query, (annotators, condition, annotator)).fetchall()
-            if (total := sum(missing for _, missing in found)) > most:
-                best, most = (condition, [item for item, _ in found]), total
-        return best
+        found = {condition: database.execute(query, (annotators, condition, annotator)).fetchall()
+                 for condition, annotators in self.settings.annotators.items()}  # fmt: skip
+        best = max(found, key=lambda condition: sum(missing for _, missing in found[condition]))
+        return best, [item for item, _ in found[best]]
 
     def task(self, annotator: int, task: int) -> tuple[Item, str] | None:
         """The item and condition of a task; None if it is not one of this annotator's."""
@@ -211,14 +242,7 @@ class Study:
         return (self.items[found[0][0]], found[0][1]) if found else None
 
     def save(self, annotator: int, task: int, value: Any, seconds: float) -> bool:  # noqa: ANN401  JSON
-        """Store or replace the answer to a task; it is on the disk afterwards.
-
-        Returns:
-            False if the question went to others because of the time limit: nothing was stored.
-
-        Raises:
-            InputError: it is not a task of this annotator, or not an answer to it.
-        """
+        """Store or replace the answer to a task; it is on the disk afterwards."""
         found = self.task(annotator, task)
         if found is None:
             raise InputError(f"task {task} is not one of this annotator's")
@@ -231,24 +255,20 @@ class Study:
             others = database.execute(taken, (item_id, condition)).fetchone()[0]
             if returned and others >= self.settings.annotators[condition] and not item.control:
                 return False
-            database.execute(
-                "UPDATE assignment SET answer = ?, seconds = ?, answered = ?, returned = 0 WHERE id = ?",
-                (answer, seconds, time.time(), task),
-            )
+            update = "UPDATE assignment SET answer = ?, seconds = ?, answered = ?, returned = 0 WHERE id = ?"
+            database.execute(update, (answer, seconds, time.time(), task))
             database.execute("UPDATE page SET active = ? WHERE id = ?", (time.time(), page))
         return True
 
     def size(self, item: Item, condition: str) -> int:
         """The number of choices or candidate images of an item."""
-        return (
-            len(item.pictures) - 1 if self.kind.form.candidates else len(self.kind.condition(condition).choices(item))
-        )
+        choices = item.pictures[1:] if self.kind.form.candidates else self.kind.condition(condition).choices(item)
+        return len(choices)
 
     def answered_by(self, annotator: int) -> int:
         """The number of questions that an annotator has answered."""
         query = "SELECT count(*) FROM assignment WHERE annotator = ? AND answer IS NOT NULL"
-        found: int = self._rows(query, annotator)[0][0]
-        return found
+        return self._rows(query, annotator)[0][0]  # type: ignore[no-any-return]
 
     def progress(self) -> Mapping[str, tuple[int, int]]:
         """Answers so far and answers wanted, attention checks excluded, by condition."""

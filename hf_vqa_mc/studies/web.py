@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.serving import HEADERS
-from hf_vqa_mc.studies.forms import CONFIDENCES, LONGEST_TEXT
-from hf_vqa_mc.studies.kind import ANSWER, CAPTION, IMAGE, QUESTION, Item
+from hf_vqa_mc.studies.kind import ANSWER, CAPTION, CONFIDENCES, IMAGE, LONGEST_TEXT, QUESTION, Item
 from hf_vqa_mc.studies.store import Page, Study, Task
 
 if TYPE_CHECKING:
@@ -29,22 +28,19 @@ STEPS = (("Enter", "next question, when this one is answered"), ("← →", "pre
 
 
 class Pages:
-    """The pages of a study.
-
-    Args:
-        study: an open study.
-        joinable: whether whoever has the study's link may join, or only those with personal links.
-    """
+    """The pages of a study."""
 
     def __init__(self, study: Study, joinable: bool = True) -> None:
         self.study, self._joinable = study, joinable
 
     def welcome(self, request: "Request") -> "Response":
-        """The page of the study's link: what it is about, and a button to start."""
-        if not self._is_invited(request):
-            return self._message(
-                "Please use your link", ["This study is by invitation. Open the link that you were sent."], 404
-            )
+        """The page of the study's link: what it is about, and a button to start, which registers an annotator."""
+        if not self._joinable or request.path_params.get("key") != self.study.settings.join:
+            lines = ["This study is by invitation. Open the link that you were sent."]
+            return self._message("Please use your link", lines, 404)
+        if request.method == "POST":
+            token = self.study.join()
+            return self._next_page(token, f"../a/{token}/")
         lines = [
             "Questions are shown one at a time. Answer by mouse, by touch, or with the keyboard alone.",
             f"A page has {self.study.settings.per_page} questions. Every answer is saved at once; stop at any time.",
@@ -52,16 +48,6 @@ class Pages:
             "for; your answers are stored with the time that each took.",
         ]
         return self._message(self.study.kind.title, lines, start=("", "Start"))
-
-    def start(self, request: "Request") -> "Response":
-        """Register an annotator, and go to the first questions at the personal link."""
-        if not self._is_invited(request):
-            return self.welcome(request)
-        token = self.study.join()
-        return self._next_page(token, f"../a/{token}/")
-
-    def _is_invited(self, request: "Request") -> bool:
-        return self._joinable and request.path_params.get("key") == self.study.settings.join
 
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
@@ -71,9 +57,8 @@ class Pages:
             answered = self.study.answered_by(annotator)
             lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
             lines.append("This address is your personal link: keep it to come back later.")
-            return self._message(
-                self.study.kind.title, lines, start=("page", "More questions" if answered else "Start")
-            )
+            start = "page", "More questions" if answered else "Start"
+            return self._message(self.study.kind.title, lines, start=start)
         return self._page(page)
 
     def next_page(self, request: "Request") -> "Response":
@@ -102,8 +87,7 @@ class Pages:
             body += part
             if len(body) > LARGEST_BODY:
                 raise InputError(f"the answer has more than {LARGEST_BODY:,} bytes")
-        stored = await run_in_threadpool(self._save, request, body)
-        if stored:
+        if await run_in_threadpool(self._save, request, body):
             return PlainTextResponse("saved", headers=HEADERS)
         lost = "Not needed any more: the time was up, and others have this question now."
         return PlainTextResponse(lost, 409, headers=HEADERS)
@@ -146,21 +130,15 @@ class Pages:
         self, title: str, lines: list[str], status: int = 200, start: tuple[str, str] | None = None
     ) -> "Response":
         """A page of text, with a button that posts to an address below the page's own."""
-        values = {
-            "page": None,
-            "title": title,
-            "kicker": "vqa-mc study",
-            "lines": lines,
-            "start": start and {"address": start[0], "text": start[1]},
-        }
+        button = start and {"address": start[0], "text": start[1]}
+        values = {"page": None, "title": title, "kicker": "vqa-mc study", "lines": lines, "start": button}
         return _html(values, status)
 
     def _page(self, page: Page) -> "Response":
         form = self.study.kind.form
-        condition = self.study.kind.condition(page.condition)
         values = {
             "form": form.name,
-            "instruction": condition.instruction,
+            "instruction": self.study.kind.condition(page.condition).instruction,
             "tasks": [self._task(task, page.condition) for task in page.tasks],
             "help": [*form.keys, *STEPS],
             "save": "answer",
@@ -206,18 +184,14 @@ def application(study: Study, joinable: bool = True) -> "Starlette":
         return PlainTextResponse(str(error), 400, headers=HEADERS)
 
     def missing(request: Request, error: Exception) -> Response:
-        return (
-            pages.welcome(request)
-            if request.method == "GET"
-            else PlainTextResponse("no such link", 404, headers=HEADERS)
-        )
+        no_link = PlainTextResponse("no such link", 404, headers=HEADERS)
+        return pages.welcome(request) if request.method == "GET" else no_link
 
     def unsaved(request: Request, error: Exception) -> Response:  # such as a full disk
         return PlainTextResponse(f"the study cannot be written ({error})", 507, headers=HEADERS)
 
     routes = [
-        Route("/join/{key}", pages.welcome),
-        Route("/join/{key}", pages.start, methods=["POST"]),
+        Route("/join/{key}", pages.welcome, methods=["GET", "POST"]),
         Route("/a/{token}/", pages.annotate),
         Route("/a/{token}/page", pages.next_page, methods=["POST"]),
         Route("/a/{token}/answer", pages.save, methods=["POST"]),

@@ -8,9 +8,9 @@ from typing import Any
 
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
-from hf_vqa_mc.studies.forms import CONFIDENCES, WRITE, WRITE_WITH_CONFIDENCE
+from hf_vqa_mc.studies import kind
 from hf_vqa_mc.studies.items import read_questions
-from hf_vqa_mc.studies.kind import CAPTION, IMAGE, QUESTION, Answered, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.kind import Answered, Outcome
 from hf_vqa_mc.studies.measures import by_condition, by_item, most_frequent, share, summary, with_predictions
 
 CONSENSUS = 3
@@ -32,9 +32,7 @@ def texts_of(answers: Sequence[Answered]) -> list[str]:
 
 
 def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
-    table: list[dict[str, Any]] = []
-    items: list[dict[str, Any]] = []
-    predictions = {}
+    table, items, predictions = list[dict[str, Any]](), list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
         rows = [_question(of_question, condition) for of_question in questions.values()]
@@ -46,9 +44,8 @@ def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
         ratings = list(map(texts_of, questions.values()))
         table.append(summary(condition, found, ratings, measured) | _confidence(found, rows))
         items += rows
-        predictions[condition] = [
-            {"question_id": one.item.question_id, "answer": one.value["text"]} for one in one_each
-        ]
+        pairs = ((one.item.question_id, one.value["text"]) for one in one_each)
+        predictions[condition] = [{"question_id": name, "answer": text} for name, text in pairs]
     items.sort(key=lambda row: (row["same"] / row["answers"], row["condition"], row["question_id"]))
     return with_predictions(table, items, _bars, predictions)
 
@@ -86,7 +83,7 @@ def _confidence(answered: Sequence[Answered], rows: Sequence[Mapping[str, Any]])
     if "" in given:
         return {}
     same = [row["same"] for row in rows]
-    shares = {f"confidence_{name}": given[name] / len(answered) for name in CONFIDENCES}
+    shares = {f"confidence_{name}": given[name] / len(answered) for name in kind.CONFIDENCES}
     return shares | {
         "same_7_or_more": sum(number >= MANY for number in same) / len(same),
         "same_3_to_6": sum(SOME <= number < MANY for number in same) / len(same),
@@ -94,29 +91,32 @@ def _confidence(answered: Sequence[Answered], rows: Sequence[Mapping[str, Any]])
 
 
 BRIEF = "Answer with a word or a brief phrase, not a sentence; state facts, not opinions."
-ANSWERS = StudyKind(
+ANSWERS = kind.StudyKind(
     "answers",
     "Answer questions",
     "people write answers, with their confidence: with the image, without it, or with only a caption",
     "Antol et al. 2015, Sect. 3 (ten answers), 4.3 and 4.4 (three without the image)",
-    WRITE_WITH_CONFIDENCE,
+    kind.WRITE_WITH_CONFIDENCE,
     (
-        Condition("image", BRIEF, frozenset((IMAGE, QUESTION)), annotators=10),
-        Condition("question", f"The image is hidden: guess. {BRIEF}", frozenset((QUESTION,)), annotators=3),
-        Condition(
-            "caption", f"The image is hidden: use its caption. {BRIEF}", frozenset((QUESTION, CAPTION)), annotators=3
+        kind.Condition("image", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=10),
+        kind.Condition("question", f"The image is hidden: guess. {BRIEF}", frozenset((kind.QUESTION,)), annotators=3),
+        kind.Condition(
+            "caption",
+            f"The image is hidden: use its caption. {BRIEF}",
+            frozenset((kind.QUESTION, kind.CAPTION)),
+            annotators=3,
         ),
     ),
     results=_outcome,
     reads=read_questions,
 )
-MAJORITY = StudyKind(
+MAJORITY = kind.StudyKind(
     "majority",
     "Answer questions",
     "people write answers, and the majority of five counts",
     "Hudson and Manning 2019 (GQA), Sect. 4.1",
-    WRITE,
-    (Condition("full", BRIEF, frozenset((IMAGE, QUESTION)), annotators=5),),
+    kind.WRITE,
+    (kind.Condition("full", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=5),),
     results=partial(_outcome, majority=True),
     reads=read_questions,
 )

@@ -181,7 +181,7 @@ def _answered(settings: PreviewSettings) -> PreviewResult:
     """Sample questions of an open-ended config."""
     from hf_vqa_mc.data.loading import load_splits
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.answered_examples import answered_examples
+    from hf_vqa_mc.report.examples import answered_examples
 
     dataset = settings.dataset_name
     config, _ = load_splits(dataset, settings.config)

@@ -279,7 +279,8 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     if settings.official is not None:
         check_folder(settings.official, "--official")
-    inputs = matching.checked_inputs(settings.input_files)
+    inputs = settings.input_files
+    declared = matching.declared_inputs(inputs)
     predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
     progress("reading predictions", 1, 1)
     columns, with_maps = settings.given_columns, "attentions" in inputs
@@ -295,7 +296,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         answered,
         predictions,
         schemes,
-        inputs=matching.read_inputs(inputs, answered),
+        inputs={name: one.read(inputs[name], answered) for name, one in declared.items()},
         protocol=settings.protocol,
         free_text=settings.free_text,
     )

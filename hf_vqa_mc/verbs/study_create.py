@@ -14,7 +14,7 @@ from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
     from hf_vqa_mc.studies.kind import Item
-    from hf_vqa_mc.studies.study_file import Settings
+    from hf_vqa_mc.studies.store import Settings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ def study_create(settings: StudyOptions, progress: Progress) -> StudyCreateResul
     from hf_vqa_mc.io.atomic import write_bytes
     from hf_vqa_mc.io.outputs import check_output_file
     from hf_vqa_mc.studies.items import new_study
-    from hf_vqa_mc.studies.study_file import new_content
+    from hf_vqa_mc.studies.store import new_content
 
     if settings.output.is_file():
         raise InputError(

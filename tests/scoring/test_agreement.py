@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.scoring.agreement import fleiss_kappa, krippendorff_alpha
+from hf_vqa_mc.scoring.statistics import fleiss_kappa, krippendorff_alpha
 
 OBSERVERS = [  # Krippendorff 2011, section C: four observers, twelve units, missing values
     "1 2 3 3 2 1 4 1 2 . . .",

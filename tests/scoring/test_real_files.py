@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from hf_vqa_mc.errors import CountMismatch
-from hf_vqa_mc.scoring.inputs import read_scene_graphs
+from hf_vqa_mc.scoring.inputs import SCENE_GRAPHS
 from hf_vqa_mc.scoring.scheme import GQA, Annotations
 from hf_vqa_mc.verbs.score import score
 from tests.scoring import files
@@ -61,7 +61,7 @@ def test_scene_graphs_are_read_for_the_images_of_the_questions(real_data):
     some = list(everything)[::7]
     records = {str(n): {"isBalanced": True, "imageId": image} for n, image in enumerate(some)}
     annotations = Annotations(GQA, "questions", list(records), records=records)
-    assert read_scene_graphs(path, annotations) == {image: everything[image] for image in some}
+    assert SCENE_GRAPHS.read(path, annotations) == {image: everything[image] for image in some}
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.scoring.written_letters import written_letters
+from hf_vqa_mc.scoring.written_answers import written_letters
 
 CHOICES = ["jet", "airplane", "cat", "a big dog", "black, white and pink"]
 LETTERS = "ABCDE"

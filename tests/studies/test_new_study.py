@@ -6,9 +6,8 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.studies import STUDIES
-from hf_vqa_mc.studies.forms import CHOOSE
 from hf_vqa_mc.studies.items import read_questions
-from hf_vqa_mc.studies.kind import IMAGE, QUESTION, Condition, Outcome, StudyKind
+from hf_vqa_mc.studies.kind import CHOOSE, IMAGE, QUESTION, Condition, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import counts, share
 from hf_vqa_mc.studies.store import Study
 from tests.studies import worlds

@@ -11,8 +11,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.data.verdicts import read_verdicts, rejected
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
-from hf_vqa_mc.studies.forms import BAD
-from hf_vqa_mc.studies.kind import Answered, Item
+from hf_vqa_mc.studies.kind import BAD, Answered, Item
 from hf_vqa_mc.studies.store import Study
 from tests.studies import worlds
 
