@@ -1,7 +1,6 @@
 """Training and test rows of the probes: the training split and the audited split, or folds of the audited rows."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -124,11 +123,6 @@ def parts_of(
         tested = test[_sample(len(test), left, rng)]
         parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), tested))
     return parts
-
-
-def used_rows(parts: Sequence[Part]) -> NDArray[np.int64]:
-    """All rows of some parts, ascending."""
-    return np.unique(np.concatenate([rows for part in parts for rows in (part.counted, part.test)]))
 
 
 def _sample(rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
-from hf_vqa_mc.audits.gains import Gain
+from hf_vqa_mc.audits.shortcut import Gain
 from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.text.tables import TextTable
 

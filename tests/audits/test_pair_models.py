@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.folds import folds_of
-from hf_vqa_mc.audits.gains import estimate
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.audits.shortcut import ProbeInputs, estimate
 from tests.audits.planted import MODELS, context_of, planted, ran, split_of
 
 CHOICES, QUESTION = "choices alone", "question and choices"

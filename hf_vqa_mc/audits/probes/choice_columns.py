@@ -10,9 +10,10 @@ import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.texts import Words
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import starts
-from hf_vqa_mc.text.many_texts import word_lists
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
 READ = 400
@@ -23,7 +24,6 @@ POSITIONS = 10
 """Positions with a column each; later positions share one."""
 _NUMBERS = frozenset((*SMALL_NUMBERS, "many", "several", "dozen", "hundred", "thousand"))
 _ABOVE = ("of the above", "of these", "of them", "both ", "all of", "none of", "neither")
-_ARTICLES = frozenset(("a", "an", "the"))
 _YES_NO_VERBS = frozenset(
     "is are was were am do does did can could has have had will would should may might isn't aren't doesn't".split()
 )
@@ -38,45 +38,43 @@ def own_columns(rows: ShuffledRows, ordered: bool, presented: NDArray[np.int64])
     Positions are included only if ``ordered``: the benchmark defines the order of choices. ``presented`` (keys,) is
     the frequency of each comparable text in all rows.
     """
-    valid = rows.valid
-    used, number = np.unique(rows.texts[valid], return_inverse=True)
-    texts = [rows.vocabulary.choices[text] for text in used]
-    found = _words(texts)
-    of_texts = _stacked([_of_text(*each) for each in zip(texts, found, strict=True)])
-    columns = {name: values[number] for name, values in of_texts.items()}
-    shared = {
-        "trigrams shared": _shared_with_others(_trigrams(texts), number, rows),
-        "words shared": _shared_with_others(word_matrix(found)[0], number, rows),
-    }
-    columns |= {"presented": np.log(presented[rows.keys[valid]]).astype(np.float32), **shared}
-    for name in ("characters", "words", "presented", *shared):
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    used, number = np.unique(rows.texts[rows.valid], return_inverse=True)
+    texts = _beginnings(rows.vocabulary.choices, used)
+    lengths = [len(rows.vocabulary.choices[text]) for text in used.tolist()]
+    columns = _stacked(map(_of_text, texts.to_pylist(), word_lists(texts), lengths), number)
+    trigrams = HashingVectorizer(
+        analyzer="char_wb", ngram_range=(3, 3), binary=True, norm=None, alternate_sign=False, dtype=np.float32
+    ).transform(texts.to_pylist())
+    columns["presented"] = np.log(presented[rows.keys[rows.valid]]).astype(np.float32)
+    columns["trigrams shared"] = _shared_with_others(trigrams, number, rows)
+    columns["words shared"] = _shared_with_others(_words(texts), number, rows)
+    for name in ("characters", "words", "presented", "trigrams shared", "words shared"):
         columns |= compared(name, columns[name], rows)
     if ordered:
         position = np.minimum(rows.positions, POSITIONS)
         each = {f"position {index}": position == index for index in range(min(position.shape[1], POSITIONS))}
         each = {"position": position, **each, "last position": rows.positions == rows.sizes[:, None] - 1}
-        columns |= {name: values[valid].astype(np.float32) for name, values in each.items()}
+        columns |= {name: values[rows.valid].astype(np.float32) for name, values in each.items()}
     return columns
 
 
 def question_columns(rows: ShuffledRows, own: Columns) -> Columns:
     """Features of question and choice together; ``own`` is from `own_columns`."""
-    valid = rows.valid
-    row = valid.nonzero()[0]
-    used, number = np.unique(rows.texts[valid], return_inverse=True)
-    question_texts, question = np.unique(rows.questions, return_inverse=True)
-    choice_words = _words([rows.vocabulary.choices[text] for text in used])
-    question_words = _words([rows.vocabulary.questions[text] for text in question_texts])
-    both, _ = word_matrix([*choice_words, *question_words])
-    of_choices, of_questions = both[: len(used)], both[len(used) :]
+    row = rows.valid.nonzero()[0]
+    used, number = np.unique(rows.texts[rows.valid], return_inverse=True)
+    asked, question = np.unique(rows.questions, return_inverse=True)
+    questions = _beginnings(rows.vocabulary.questions, asked)
+    both = _words(pa.concat_arrays([_beginnings(rows.vocabulary.choices, used), questions]))
     common = np.empty(len(number), np.float32)
     for part in _blocks(row):
-        common[part] = of_choices[number[part]].multiply(of_questions[question[row[part]]]).sum(axis=1).A1
-    size = np.array([max(len(set(one)), 1) for one in choice_words], np.float32)[number]
-    columns: Columns = {"words of the question": common, "share of its words in the question": common / size}
-    columns |= compared("share of its words in the question", common / size, rows)
-    for name, values in _stacked([_of_question(one) for one in question_words]).items():
-        columns[name] = values[question][row]
+        of_questions = both[len(used) + question[row[part]]]
+        common[part] = both[number[part]].multiply(of_questions).sum(axis=1).A1
+    share = common / np.maximum(np.diff(both.indptr)[number], 1).astype(np.float32)
+    columns: Columns = {"words of the question": common, "share of its words in the question": share}
+    columns |= compared("share of its words in the question", share, rows)
+    columns |= _stacked(map(_of_question, word_lists(questions)), question[row])
     for asks, kind in (("asks how many", "number"), ("asks yes or no", "yes or no")):
         columns[f"{kind} where it {asks}"] = columns[asks] * own[kind]
     return columns
@@ -89,8 +87,7 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
         Its rank in [0, 1] (ties have the mean rank), and indicators of the highest and of the lowest value, divided by
         the number of ties.
     """
-    below, same = np.zeros(len(column)), np.zeros(len(column))
-    _count_in_rows(column, starts(rows.sizes), below, same)
+    below, same = _count_in_rows(column, starts(rows.sizes))
     sizes = np.repeat(rows.sizes, rows.sizes)
     found = {
         f"rank of {name}": (below + (same - 1) / 2) / np.maximum(sizes - 1, 1),
@@ -101,49 +98,47 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
 
 
 @njit(cache=True)
-def _count_in_rows(
-    values: NDArray[np.float32], row_starts: NDArray[np.int64], below: NDArray[np.float64], same: NDArray[np.float64]
-) -> None:
-    """Write how many choices of its row have a lower value than a choice, and how many the same value."""
+def _count_in_rows(values: NDArray[np.float32], row_starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How many choices of its row have a lower value than a choice, and how many the same value: (2, choices)."""
+    counts = np.zeros((2, len(values)))
     for row in range(len(row_starts) - 1):
         first, last = row_starts[row], row_starts[row + 1]
         ascending = np.sort(values[first:last])
         for choice in range(first, last):
             low = np.searchsorted(ascending, values[choice])
-            below[choice] = low
-            same[choice] = np.searchsorted(ascending, values[choice], side="right") - low
+            counts[0, choice] = low
+            counts[1, choice] = np.searchsorted(ascending, values[choice], side="right") - low
+    return counts
 
 
-def word_matrix(texts: Iterable[Sequence[str]]) -> tuple[Any, list[str]]:
-    """Binary bag of words: sparse float32 (texts, distinct words), and the distinct words."""
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    binarizer = MultiLabelBinarizer(sparse_output=True)
-    matrix = binarizer.fit_transform(list(texts)).astype(np.float32)
-    return matrix, binarizer.classes_.tolist()
+def _beginnings(texts: Sequence[str], used: NDArray[np.integer]) -> pa.Array:
+    return pa.array([texts[text][:READ] for text in used.tolist()], pa.large_string())
 
 
-def _words(texts: Sequence[str]) -> list[list[str]]:
-    """The words of the beginning of each text."""
-    return list(word_lists(pa.array([text[:READ] for text in texts], pa.large_string())))
+def _words(texts: pa.Array) -> Any:  # noqa: ANN401  a sparse matrix
+    """Binary bags of words: sparse float32 (texts, distinct words)."""
+    matrix = Words(*numbered_words(*comparable_texts(texts))).matrix
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix
 
 
-def _of_text(text: str, found: Sequence[str]) -> dict[str, float]:
-    start = text[:READ].strip()
-    lower = start.lower()
-    letters = [sign for sign in start if sign.isalpha()]
+def _of_text(text: str, found: Sequence[str], length: int) -> dict[str, float]:
+    """Features of a choice from its beginning, the words of it, and the length of the whole text."""
+    start = text.strip()
+    lower, letters = start.lower(), [sign for sign in start if sign.isalpha()]
     return {
-        "characters": np.log1p(len(text)),
+        "characters": np.log1p(length),
         "words": np.log1p(len(found)),
         "digits": sum(sign.isdigit() for sign in start) / max(len(start), 1),
         "number": any(word in _NUMBERS or word[0].isdigit() for word in found),
         "yes or no": found[:1] in (["yes"], ["no"]),
         "of the above": lower in ("all", "none", "both") or any(part in lower for part in _ABOVE),
-        "article": bool(found) and found[0] in _ARTICLES,
+        "article": found[:1] in (["a"], ["an"], ["the"]),
         "capital": start[:1].isupper(),
         "all capitals": bool(letters) and all(sign.isupper() for sign in letters),
         "capital inside a word": any(one.islower() and other.isupper() for one, other in pairwise(start)),
-        "unusual spaces": text[:READ] != " ".join(text[:READ].split()),
+        "unusual spaces": text != " ".join(text.split()),
         "full stop": start.endswith("."),
         "comma": "," in start,
         "other signs": any(not (sign.isalnum() or sign.isspace() or sign in ".,'’-") for sign in start),
@@ -161,18 +156,10 @@ def _of_question(question: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _stacked(found: Sequence[dict[str, float]]) -> Columns:
-    return {name: np.array([one[name] for one in found], np.float32) for name in found[0]}
-
-
-def _trigrams(texts: Sequence[str]) -> Any:  # noqa: ANN401  a sparse matrix
-    """Binary matrix of hashed character trigrams: sparse float32 (texts, hashes)."""
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    hashed = HashingVectorizer(
-        analyzer="char_wb", ngram_range=(3, 3), binary=True, norm=None, alternate_sign=False, dtype=np.float32
-    )
-    return hashed.transform([text[:READ] for text in texts])
+def _stacked(found: Iterable[dict[str, float]], number: NDArray[np.int64]) -> Columns:
+    """The features of texts as columns of the texts with these numbers."""
+    listed = list(found)
+    return {name: np.array([one[name] for one in listed], np.float32)[number] for name in listed[0]}
 
 
 def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRows) -> NDArray[np.float32]:  # noqa: ANN401
@@ -181,8 +168,7 @@ def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRo
     shared = np.empty(len(row))
     for part in _blocks(row):
         choices, of_row = matrix[number[part]], row[part] - row[part.start]
-        ones = np.ones(len(of_row), np.float32)
-        members = scipy.sparse.csr_matrix((ones, (of_row, np.arange(len(of_row)))))
+        members = scipy.sparse.csr_matrix((np.ones(len(of_row), np.float32), (of_row, np.arange(len(of_row)))))
         own = choices.sum(axis=1).A1
         total = choices.multiply((members @ choices)[of_row]).sum(axis=1).A1 - own
         shared[part] = total / np.maximum(own * (rows.sizes[row[part]] - 1), 1)
@@ -191,7 +177,5 @@ def _shared_with_others(matrix: Any, number: NDArray[np.int64], rows: ShuffledRo
 
 def _blocks(row: NDArray[np.int64]) -> list[slice]:
     """Slices of the choices of at most AT_ONCE rows."""
-    if not len(row):
-        return []
-    bounds = np.searchsorted(row, np.arange(0, int(row[-1]) + 1 + AT_ONCE, AT_ONCE))
+    bounds = np.searchsorted(row, np.arange(0, int(row.max(initial=0)) + 1 + AT_ONCE, AT_ONCE))
     return [slice(int(low), int(high)) for low, high in pairwise(bounds) if high > low]

@@ -2,38 +2,41 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.probes.probe import Context, Probe
-from hf_vqa_mc.audits.probes.text_rules import ranks, trimmed
+from hf_vqa_mc.audits.probes.heuristics import ranks, trimmed
+from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
 
 Groups = NDArray[np.int64]
 """(rows,): a number from 0 for each row; rows of one group may have the same label"""
-Values = NDArray[np.float64]
 
 
-def _names(names: pa.Array) -> list[Groups]:
+def _names(column: str, context: Context) -> list[Groups]:
     """The last character of each name, and its last number by each period, both before a file's ending."""
+    names = context.split.rows[column].combine_chunks()
     stems = pc.replace_substring_regex(names, r"[.][A-Za-z][A-Za-z0-9]{1,4}$", "")
     digits = pc.struct_field(pc.extract_regex(stems, r"(?P<number>[0-9]{1,15})[^0-9]*$"), "number")
     numbers = pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()
     return [_encoded(pc.utf8_slice_codeunits(stems, -1)), *(numbers % period for period in PERIODS)]
 
 
-def _column(context: Context, name: str) -> pa.Array:
-    return context.split.rows[name].combine_chunks()
+def _encoded(texts: pa.Array) -> Groups:
+    return np.asarray(texts.dictionary_encode().indices, np.int64)
 
 
-def _previous_labels(context: Context) -> list[Groups]:
-    """The label of the row before, from 1; 0 for the first row."""
-    return [np.append(0, context.rows.positions[:-1, 0] + 1).astype(np.int64)]
+def _tenths(values: NDArray[np.generic]) -> Groups:
+    """The tenth of the distinct values, weighted by rows, that each value is in."""
+    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    tenths: Groups = (10 * (np.cumsum(counts) - counts / 2) / len(values)).astype(np.int64)
+    return tenths[number]
 
 
 def _image_size(context: Context) -> Prediction | None:
@@ -47,27 +50,8 @@ def _image_size(context: Context) -> Prediction | None:
     return None if found is None else replace(found, scores=np.where(sizes[:, 0] > 0, found.scores, np.nan))
 
 
-def _tenths(values: NDArray[np.generic]) -> Groups:
-    """The tenth of the distinct values, weighted by rows, that each value is in."""
-    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
-    tenths: Groups = (10 * (np.cumsum(counts) - counts / 2) / len(values)).astype(np.int64)
-    return tenths[number]
-
-
-def _encoded(texts: pa.Array) -> Groups:
-    return np.asarray(texts.dictionary_encode().indices, np.int64)
-
-
-def _position(name: str, sees: ProbeInputs, of_what: str, groupings: Callable[[Context], list[Groups]]) -> Probe:
-    """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
-
-    def run(context: Context) -> Prediction | None:
-        return _most_frequent_labels(context, groupings(context)) if context.split.ordered else None
-
-    return Probe(name, sees, f"picks the position that is most often correct in other rows {of_what}", run)
-
-
 def _most_frequent_labels(context: Context, groupings: list[Groups]) -> Prediction | None:
+    """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
     labels, folds = context.rows.positions[:, 0].astype(np.int64), context.folds
     values = np.zeros(context.rows.texts.shape)
     for fold in np.unique(folds):
@@ -107,9 +91,8 @@ def _unsorted(context: Context) -> Prediction | None:
     row, column = rows.valid.nonzero()
     of_rows = np.full(rows.texts.shape, MISSING, np.int64)
     of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
-    breaks = _breaks(of_rows, rows.sizes) | _breaks(
-        np.where(of_rows == MISSING, MISSING, 2 * len(in_order) - of_rows), rows.sizes
-    )
+    descending = np.where(of_rows == MISSING, MISSING, 2 * len(in_order) - of_rows)
+    breaks = _breaks(of_rows, rows.sizes) | _breaks(descending, rows.sizes)
     return context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
 
 
@@ -122,47 +105,33 @@ def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bo
     across = (edge[:, :-2] > edge[:, 2:]) & inside[:, :-2] & inside[:, 2:]
     total = descends.sum(axis=1, keepdims=True)
     without = total - descends[:, :-1] - descends[:, 1:] + across
-    found: NDArray[np.bool_] = valid & (total > 0) & (without == 0)
-    return found
+    return np.asarray(valid & (total > 0) & (without == 0))
+
+
+def _position(
+    name: str, of_what: str, groupings: Callable[[Context], list[Groups]], sees: ProbeInputs = ProbeInputs.CHOICES
+) -> Probe:
+    def run(context: Context) -> Prediction | None:
+        return _most_frequent_labels(context, groupings(context)) if context.split.ordered else None
+
+    sentence = f"picks the position that is most often correct in other rows {of_what}"
+    return Probe(name, sees, sentence, run)
 
 
 ORDERS = (
-    _position(
-        "row number",
-        ProbeInputs.CHOICES,
-        "with the same remainder of the row number",
-        lambda context: [np.arange(len(context.rows)) % period for period in PERIODS],
-    ),
-    _position(
-        "block of rows",
-        ProbeInputs.CHOICES,
-        "in the same block of rows",
-        lambda context: [row_blocks(len(context.rows), most) for most in BLOCKS],
-    ),
-    _position("label of the previous row", ProbeInputs.CHOICES, "after a row with the same label", _previous_labels),
-    _position(
-        "question id",
-        ProbeInputs.CHOICES,
-        "with a question id that ends alike",
-        lambda context: _names(_column(context, "question_id")),
-    ),
-    _position(
-        "name of the image",
-        ProbeInputs.CHOICES,
-        "with an image name that ends alike",
-        lambda context: _names(_column(context, "image_id")),
-    ),
-    _position(
-        "question type",
-        ProbeInputs.QUESTION,
-        "with the same question type",
-        lambda context: [_encoded(_column(context, "question_type"))],
-    ),
-    Probe(
-        "image width or height",
-        ProbeInputs.IMAGE,
-        "picks the position that is most often correct in other rows with images of similar width, height or shape",
-        _image_size,
-    ),
+    _position("row number", "with the same remainder of the row number",
+              lambda context: [np.arange(len(context.rows)) % period for period in PERIODS]),
+    _position("block of rows", "in the same block of rows",
+              lambda context: [row_blocks(len(context.rows), most) for most in BLOCKS]),
+    _position("label of the previous row", "after a row with the same label",
+              lambda context: [np.append(0, context.rows.positions[:-1, 0] + 1).astype(np.int64)]),
+    _position("question id", "with a question id that ends alike", partial(_names, "question_id")),
+    _position("name of the image", "with an image name that ends alike", partial(_names, "image_id")),
+    _position("question type", "with the same question type",
+              lambda context: [_encoded(context.split.rows["question_type"].combine_chunks())],
+              sees=ProbeInputs.QUESTION),
+    Probe("image width or height", ProbeInputs.IMAGE,
+          "picks the position that is most often correct in other rows with images of similar width, height or shape",
+          _image_size),
     Probe("breaks the order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", _unsorted),
-)
+)  # fmt: skip

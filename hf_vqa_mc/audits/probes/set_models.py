@@ -17,7 +17,7 @@ from hf_vqa_mc.audits.folds import Part
 from hf_vqa_mc.audits.probes.probe import Context, Skipped, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.audits.similar_choices import Letters, trigram_codes
+from hf_vqa_mc.audits.similar_choices import trigram_codes
 from hf_vqa_mc.decoys.candidates import MISSING
 
 SEEN_IN = 2
@@ -45,9 +45,11 @@ def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
     """
     counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
     itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
-    trigrams = _trigrams([train.vocabulary.key_texts[key] for key in used.tolist()])
-    kinds = ((_words(train, used), MOST_TEXTS), (trigrams, TRIGRAMS))
-    parts = [_frequent(one, counts, most) for one, most in kinds]
+    codes, text = trigram_codes([train.vocabulary.key_texts[key] for key in used.tolist()])
+    hashed = codes * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - 14)  # multiply-shift (Dietzfelbinger 1996)
+    trigrams = _bags(text, hashed.astype(np.int64), len(used), TRIGRAMS)
+    parts = [_frequent(one, counts, most) for one, most in ((train.vocabulary.worded.matrix[used], MOST_TEXTS),
+                                                             (trigrams, TRIGRAMS))]  # fmt: skip
     for bags in parts:
         bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
     itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
@@ -57,7 +59,7 @@ def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
 def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
     """Questions as the mean of their words, bigrams and beginnings; for the arguments see `choice_bags`."""
     counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
-    words = _words(train, used + len(train.vocabulary.key_texts))
+    words = train.vocabulary.worded.matrix[used + len(train.vocabulary.key_texts)]
     text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
     pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
     inside = text[1:] == text[:-1]
@@ -68,23 +70,6 @@ def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
     bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
     bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
     return bags
-
-
-def _words(rows: ShuffledRows, texts: Numbers) -> Bags:
-    """The words of texts of ``Vocabulary.worded``, in their order."""
-    worded = rows.vocabulary.worded
-    counts = np.diff(worded.starts)[texts]
-    ends = np.cumsum(counts)
-    tokens = worded.numbers[np.arange(counts.sum()) + np.repeat(worded.starts[texts] - ends + counts, counts)]
-    ones = np.ones(len(tokens), np.float32)
-    return scipy.sparse.csr_matrix((ones, tokens, np.append(0, ends)), shape=(len(texts), max(len(worded.words), 1)))
-
-
-def _trigrams(texts: list[str]) -> Bags:
-    """Hashed character trigrams."""
-    codes, text = trigram_codes(Letters.of(texts))
-    mixed = codes * np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing (Dietzfelbinger 1996)
-    return _bags(text, (mixed >> np.uint64(64 - 14)).astype(np.int64), len(texts), TRIGRAMS)
 
 
 def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = None) -> Bags:

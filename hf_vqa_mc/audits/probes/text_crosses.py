@@ -1,7 +1,6 @@
 """Sparse features of the linear probe: words of a choice, alone and crossed with the question and the image."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,29 +25,12 @@ DIRECTIONS = 16
 FITTED_ON = 20_000
 """Maximum number of rows that clusters and components are fitted on."""
 
+Numbers = NDArray[np.integer]
 Tokens = NDArray[np.int64]
 """(items, tokens): token numbers of each item, padded with MISSING"""
-
-
-@dataclass(frozen=True, eq=False)
-class ImageGroups:
-    """Clusters and principal components of images."""
-
-    clusters: Tokens
-    """(rows, granularities): cluster number of the image, MISSING without an image"""
-    directions: NDArray[np.float32]
-    """(rows, DIRECTIONS): principal components with unit variance, 0 without an image"""
-
-    def take(self, rows: NDArray[np.integer]) -> "ImageGroups":
-        """Those of some rows."""
-        return ImageGroups(self.clusters[rows], self.directions[rows])
-
-    def spread(self, rows: NDArray[np.integer], n_rows: int) -> "ImageGroups":
-        """Those of ``n_rows`` rows, of which only ``rows`` have images."""
-        clusters = np.full((n_rows, self.clusters.shape[1]), MISSING, np.int64)
-        directions = np.zeros((n_rows, DIRECTIONS), np.float32)
-        clusters[rows], directions[rows] = self.clusters, self.directions
-        return ImageGroups(clusters, directions)
+ImageGroups = tuple[Tokens, NDArray[np.float32]]
+"""(rows, granularities): cluster number of the image, MISSING without an image; (rows, DIRECTIONS): principal
+components with unit variance, 0 without an image"""
 
 
 def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
@@ -61,77 +43,74 @@ def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
     directions = np.zeros((len(vectors), DIRECTIONS), np.float32)
     given = vectors[valid].astype(np.float64)
     if not len(given) or not np.ptp(given, axis=0).any():
-        return ImageGroups(clusters, directions)
+        return clusters, directions
     rng = np.random.default_rng(seed)
     some = given if len(given) <= FITTED_ON else given[rng.choice(len(given), FITTED_ON, replace=False)]
     n_directions = min(DIRECTIONS, *some.shape)
     main = PCA(n_directions, random_state=seed).fit(some)
     scale = np.sqrt(np.maximum(main.explained_variance_, 1e-12 * main.explained_variance_[0]))
-    projected = main.transform(given)
+    projected, near = main.transform(given), main.transform(some)
     directions[valid, :n_directions] = np.clip(projected / scale, -3, 3)
-    near = main.transform(some)
     distinct = len(np.unique(np.round(near, 6), axis=0))
     for index, most in enumerate(CLUSTERS):
         n_clusters = max(min(most, len(some) // ROWS_A_CLUSTER, distinct), 1)
         groups = MiniBatchKMeans(n_clusters, random_state=seed, n_init=3, batch_size=1024).fit(near)
         clusters[valid, index] = groups.predict(projected)
-    return ImageGroups(clusters, directions)
+    return clusters, directions
 
 
 class TextCrosses:
     """Computes the sparse features of selected rows.
 
     Args:
-        rows: the rows that features are needed of.
+        rows: all rows.
+        used: the rows that features are needed of.
         with_question: cross words with those of the question.
         ordered: also cross question and image with the position of the choice.
-        image: cross words with the image.
+        image: cross words with the image; of all rows.
     """
 
-    def __init__(self, rows: ShuffledRows, with_question: bool, ordered: bool, image: ImageGroups | None) -> None:
+    def __init__(
+        self,
+        rows: ShuffledRows,
+        used: NDArray[np.integer],
+        with_question: bool,
+        ordered: bool,
+        image: ImageGroups | None,
+    ) -> None:
         numbers: dict[str, int] = {}
-        valid = rows.valid
-        self._rows, self._ordered, self._image = rows, ordered, image
-        self._texts, self._choices = _tokens(rows.vocabulary.choices, rows.texts[valid], CHOICE_WORDS, numbers)
-        self._question_texts, self._questions = (
-            _tokens(rows.vocabulary.questions, rows.questions, QUESTION_WORDS, numbers)
-            if with_question
-            else (np.empty(0, np.int64), np.empty((0, 0), np.int64))
-        )
+        self._rows, self._ordered, self._image, self._with_question = rows, ordered, image, with_question
+        some = rows.take(used)
+        self._choices = _tokens(rows.vocabulary.choices, some.texts[some.valid], CHOICE_WORDS, numbers)
+        asked = some.questions if with_question else some.questions[:0]
+        self._questions = _tokens(rows.vocabulary.questions, asked, QUESTION_WORDS, numbers)
 
-    def matrix(self, rows: NDArray[np.integer]) -> Any:  # noqa: ANN401  sparse
+    def matrix(self, rows: Numbers) -> Any:  # noqa: ANN401  sparse
         """Features of the choices of these rows: sparse float32 (choices, COLUMNS)."""
         some = self._rows.take(rows)
-        row = some.valid.nonzero()[0]
-        tokens = self._choices[np.searchsorted(self._texts, some.texts[some.valid])]
+        row, (texts, of_texts) = some.valid.nonzero()[0], self._choices
+        tokens = of_texts[np.searchsorted(texts, some.texts[some.valid])]
         # The whole text is one more token unless it is a single word; words have lower numbers.
         is_word = (tokens[:, 0] != MISSING) & (tokens[:, 1] == MISSING)
         whole = some.keys[some.valid].astype(np.int64) + (1 << 40)
         choice = np.column_stack([tokens, np.where(is_word, MISSING, whole)])
-        parts = [_crosses(choice, 1)]
-        if len(self._question_texts):
-            question = self._questions[np.searchsorted(self._question_texts, some.questions)]
-            parts.append(_crosses(choice, 2, question[row]))
-            first = np.where(question[:, :1] == MISSING, 0, question[:, :1])
-            parts += self._with_position(first[row], some, 3)
-        if self._image is not None:
-            clusters = self._image.clusters[rows][row]
-            parts.append(_crosses(choice, 4, clusters))
-            parts += self._with_position(clusters, some, 5)
-            directions = self._image.directions[rows][row]
-            names = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
-            parts.append(_crosses(choice, 6, names, directions))
-            parts += self._with_position(names, some, 7, directions)
-        return scipy.sparse.csr_matrix(sum(parts[1:], parts[0]))
-
-    def _with_position(
-        self, tokens: Tokens, some: ShuffledRows, purpose: int, values: NDArray[np.float32] | None = None
-    ) -> list[Any]:
-        """Crosses with the position of the choice, independent of its text."""
-        if not self._ordered:
-            return []
+        # With the position of the choice, independent of its text.
         position = np.minimum(some.positions[some.valid], POSITIONS)[:, None].astype(np.int64)
-        return [_crosses(position, purpose, tokens, values)]
+        parts = [_crosses(choice, 1)]
+        if self._with_question:
+            texts, of_texts = self._questions
+            question = of_texts[np.searchsorted(texts, some.questions)][row]
+            parts.append(_crosses(choice, 2, question))
+            if self._ordered:
+                parts.append(_crosses(position, 3, np.where(question[:, :1] == MISSING, 0, question[:, :1])))
+        if self._image is not None:
+            clusters, directions = (one[rows][row] for one in self._image)
+            components = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
+            for purpose, names, values in ((4, clusters, None), (6, components, directions)):
+                parts.append(_crosses(choice, purpose, names, values))
+                if self._ordered:
+                    parts.append(_crosses(position, purpose + 1, names, values))
+        return scipy.sparse.csr_matrix(sum(parts[1:], parts[0]))
 
 
 def _crosses(
@@ -146,8 +125,7 @@ def _crosses(
             cells.append(cell)
             columns.append(_column(of_choice[cell], of_row[cell], purpose))
             weights.append(np.ones(len(cell)) if values is None else values[cell, index])
-    cell, column = np.concatenate(cells), np.concatenate(columns)
-    weight = np.concatenate(weights).astype(np.float32)
+    cell, column, weight = np.concatenate(cells), np.concatenate(columns), np.concatenate(weights).astype(np.float32)
     # Normalise by the number of crosses, so that long and short texts have the same weight.
     weight /= np.sqrt(np.bincount(cell, minlength=len(own)).astype(np.float32))[cell]
     return scipy.sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
