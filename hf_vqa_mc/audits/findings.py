@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import ALARM_LEVEL
 from hf_vqa_mc.audits.similar_choices import containing, words_in_question
-from hf_vqa_mc.audits.texts import Column, pairs, unpaired
+from hf_vqa_mc.audits.texts import Column, grouped, pairs, unpaired
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
@@ -105,7 +105,7 @@ def _repeated(split: Split, rows: Rows) -> list[NDArray[np.bool_]]:
     """(rows,): question and choices on several images; a repeated row; the former where all have the same target."""
     (images,) = _images(split)
     texts = np.unique(_questions_and_choices(rows), return_inverse=True)[1]
-    both = np.unique(pairs(texts, images), return_inverse=True)[1]
+    both = grouped(texts, images)
     later, has_image = np.ones(len(rows), np.bool_), images != MISSING
     later[np.unique(both, return_index=True)[1]] = False
     of_image = unpaired(np.unique(pairs(texts, images)[has_image]))[0]  # a text for each of its images

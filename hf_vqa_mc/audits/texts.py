@@ -215,6 +215,13 @@ def unpaired(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return codes // 2**32 - 1, codes % 2**32 - 1
 
 
+def grouped(codes: NDArray[np.integer], *others: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A number from 0 for each combination of codes."""
+    for other in others:
+        codes = pairs(np.unique(codes, return_inverse=True)[1], other)
+    return np.unique(codes, return_inverse=True)[1]
+
+
 def official_texts(texts: pa.Array) -> pa.Array:
     """Texts normalised as in the official evaluation; those with operators, which it removes, are `comparable`.
 

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from hf_vqa_mc.audits.figures.figure import COLOURS, Drawing, Label, Shape
+from hf_vqa_mc.audits.figures.charts import COLOURS, Drawing, Label, Shape
 from hf_vqa_mc.report.plain_text import plain
 
 TITLE = 200

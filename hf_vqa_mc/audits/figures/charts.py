@@ -3,32 +3,36 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from hf_vqa_mc.audits.figures.figure import (
-    CATEGORIES,
-    SERIES,
-    WIDTH,
-    Drawing,
-    Found,
-    Shape,
-    Share,
-    number_text,
-    shortened,
-    text_width,
-)
+from hf_vqa_mc.audits.figures.figure import Share, Sides, number_text
 
-Sides = Sequence[tuple[str, Found]]
-"""Name of each dataset and what was found."""
+Point = tuple[float, float]
 
+WIDTH = 480.0
+"""Units; text of 13 units is readable at 340 pixels, the width of a phone."""
+SERIES = ("a", "b")
+"""Colours of the first and second dataset."""
+CATEGORIES = *OWN, OTHERS = tuple(f"c{number}" for number in range(8))
+"""Colours of the most frequent parts of stacked bars, and the grey of all others."""
+_CATEGORY_COLOURS = ("#7fb7be", "#e3a36f", "#a9b665", "#b79fd0", "#e08d8d", "#8fb0dd", "#d9c064", "#a8a39b")
+COLOURS = {
+    "a": ("#1b7f8c", "#4cb7c4"),
+    "b": ("#c2501e", "#f0854f"),
+    "ink": ("#1e252e", "#e8e6e1"),
+    "soft": ("#5c6673", "#a5aeb9"),
+    "hair": ("#e3e0da", "#323943"),
+    "paper": ("#ffffff", "#1c2128"),
+    "on": ("#14181d", "#14181d"),
+    **{name: (colour, colour) for name, colour in zip(CATEGORIES, _CATEGORY_COLOURS, strict=True)},
+}
+"""Name to the colour in light and in dark mode; "on" is that of text on `CATEGORIES`."""
 MOST_NAME = 0.5 * WIDTH
 """Maximum width of the names on the left of bars."""
 ROW, BAR = 24.0, 14.0
 MOST_BARS = 24
 """Maximum number of bars and of stacked bars; all are in the table."""
-*OWN, OTHERS = CATEGORIES
-"""Colours of the most frequent parts of stacked bars, and the grey of all others."""
 PLOT = 220.0
 """Height of a plot with axes."""
 SUNBURST = 450.0
@@ -38,6 +42,66 @@ VISIBLE = 0.001
 """Smallest length of a bar, as a share of the longest."""
 LEGIBLE = 10.0
 """Smallest width of an arc with a word, in units."""
+
+
+class Shape(NamedTuple):
+    """A filled polygon, or a line; the title is shown when pointed at."""
+
+    points: tuple[Point, ...]
+    colour: str
+    filled: bool = True
+    title: str = ""
+
+
+class Label(NamedTuple):
+    """A text; ``y`` is the middle of its line, the angle in degrees, clockwise."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 13.0
+    anchor: str = "start"
+    """start, middle or end"""
+    colour: str = "ink"
+    angle: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Shapes, then texts on them; y grows downwards."""
+
+    height: float
+    shapes: list[Shape] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    width: float = WIDTH
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str, title: str = "") -> None:
+        """Add a rectangle."""
+        corners = ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
+        self.shapes.append(Shape(corners, colour, title=title))
+
+    def line(self, points: Sequence[Point], colour: str) -> None:
+        """Add a line."""
+        self.shapes.append(Shape(tuple(points), colour, filled=False))
+
+    def label(self, x: float, y: float, text: str, size: float = 13.0, **look: Any) -> None:  # noqa: ANN401
+        """Add a text."""
+        self.labels.append(Label(x, y, text, size, **look))
+
+
+def text_width(text: str, size: float = 13.0) -> float:
+    """Width of a text in units, by that of digits in DejaVu Sans; most letters and fonts are narrower."""
+    return 0.62 * size * len(text)
+
+
+def shortened(text: str, most: float, size: float = 13.0) -> str:
+    """A text cut to a width in units.
+
+    >>> shortened("what is the man", 80), shortened("is", 70)
+    ('what is …', 'is')
+    """
+    letters = max(int(most / text_width("x", size)), 1)
+    return text if len(text) <= letters else f"{text[: max(letters - 2, 1)].rstrip()} …"
 
 
 @dataclass(frozen=True)
