@@ -30,18 +30,13 @@ MOST_SIZES = 4_000
 def image_vectors(
     splits: Sequence[tuple[Split, NDArray[np.integer]]], features: Path | None, progress: Progress = silent
 ) -> tuple[NDArray[np.float32] | None, list[NotRun]]:
-    """Image vectors of some rows of splits, and the missing images with the reasons.
-
-    Args:
-        splits: of a benchmark, each with the indices of the rows.
-        features: folder of ``vqa-mc features``; by default `image_descriptors` are computed.
-        progress: called with (step, done, total).
+    """Image vectors of some rows of splits, by default `image_descriptors`, and the missing images with the reasons.
 
     Returns:
         float32 (these rows of all splits, dimensions), or None if a split has no readable image; the missing images.
 
     Raises:
-        InputError: the features cannot be used.
+        InputError: the ``features``, a folder of ``vqa-mc features``, cannot be used.
     """
     if features is not None:
         from hf_vqa_mc.extraction.store import ImageFeatures
@@ -55,14 +50,11 @@ def image_vectors(
         return np.concatenate([stored.take(one) for one in ids]), []
     vectors, missing = [], []
     for split, rows in splits:
-        found = image_descriptors(split, progress, of_rows=rows)
-        if found is None or not found.images:
-            reason = (
-                f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken or "
-                "too large"
-                if found
-                else missing_images(split)
-            )
+        found, reason = image_descriptors(split, progress, of_rows=rows), missing_images(split)
+        if found:
+            reason = (f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken or "
+                      "too large")  # fmt: skip
+        if not (found and found.images):
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:

@@ -24,13 +24,7 @@ def predict(
     """Pick the choice with the highest log-likelihood per character under a causal language model.
 
     The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same
-    per byte. The model is not trained on the benchmark.
-
-    Args:
-        context: its settings name the model: on the Hub, or a folder, with safetensors weights.
-        with_question: whether the prompt has the question.
-        device: by default the GPU if there is one.
-        batch_size: choices per batch.
+    per byte. The model, which the settings name, is not trained on the benchmark.
 
     Raises:
         InputError: there is no such causal language model.
@@ -50,12 +44,10 @@ def predict(
     row = rows.valid.nonzero()[0]
     pairs = np.stack([questions[row], rows.texts[rows.valid]], axis=1)
     distinct, number = np.unique(pairs, axis=0, return_inverse=True)
-    texts = (
-        f"Question: {rows.vocabulary.questions[one][:READ].strip()}\n" if one >= 0 else "" for one in distinct[:, 0]
-    )
-    prompts = [f"{question}Answer:" for question in texts]
-    choices = [rows.vocabulary.choices[one] for one in distinct[:, 1]]
-    encoded = [_tokens(tokenizer, model, prompt, choice) for prompt, choice in zip(prompts, choices, strict=True)]
+    choices, encoded = [rows.vocabulary.choices[one] for one in distinct[:, 1]], []
+    for question, choice in zip(distinct[:, 0].tolist(), choices, strict=True):
+        asked = f"Question: {rows.vocabulary.questions[question][:READ].strip()}\n" if question >= 0 else ""
+        encoded.append(_tokens(tokenizer, model, f"{asked}Answer:", choice))
     order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index][0]))  # longest first: little padding
     found = np.empty(len(encoded))
     for first in range(0, len(order), batch_size):
@@ -98,14 +90,8 @@ def _log_likelihoods(model: Any, encoded: Sequence[tuple[list[int], int]]) -> li
 
 
 LANGUAGE_MODELS = tuple(
-    Probe(
-        f"language model {{language_model}}: {sees.label}",
-        sees,
-        f"asks a language model for the likeliest answer{given}",
-        partial(predict, with_question=sees.question),
-        trained=True,
-        cost=COST,
-        setting="language_model",
-    )
+    Probe(f"language model {{language_model}}: {sees.label}", sees,
+          f"asks a language model for the likeliest answer{given}", partial(predict, with_question=sees.question),
+          trained=True, cost=COST, setting="language_model")
     for sees, given in ((ProbeInputs.CHOICES, ""), (ProbeInputs.QUESTION, ", given the question"))
-)
+)  # fmt: skip

@@ -20,11 +20,8 @@ from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
 EPOCHS = 8.0
-RECIPE: dict[str, Any] = {
-    "optimizer": "adam",
-    "learning_rate": 0.003,
-    "model_settings": {"hidden_size": 512, "dropout": 0.2},
-}
+RECIPE: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.003,
+                          "model_settings": {"hidden_size": 512, "dropout": 0.2}}  # fmt: skip
 """As in ``vqa-mc quickstart``."""
 VALIDATED = 10
 """One of this many images is held out to choose the best epoch."""
@@ -37,10 +34,15 @@ def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDA
     first = 0 if context.train is None else len(context.rows)
     train = _table(context.train or context.split, "train").take(part.train - first)
     test = _table(context.split, "test").take(part.test)
+    held_out = text_hashes(train["image_id"].to_pylist()) % np.uint64(VALIDATED) == 0
+    if held_out.all() or not held_out.any():
+        held_out = np.arange(len(train)) % VALIDATED == 0
+    splits = {"train": train.filter(pa.array(~held_out)), "validation": train.filter(pa.array(held_out)), "test": test}
     with tempfile.TemporaryDirectory(prefix="vqa-mc-audit-") as root, _datasets_cache_in(Path(root) / "cache"):
-        folder = Path(root)
-        _write_dataset(folder / "data", train, test)
-        features = None
+        folder, features = Path(root), None
+        (folder / "data").mkdir()
+        for name, table in splits.items():
+            pq.write_table(table, folder / "data" / f"{name}.parquet")
         if with_image and context.images[0] is not None:
             names = pa.concat_tables([train, test])["image_id"].to_pylist()
             of_rows = np.searchsorted(context.used, np.concatenate([part.train, part.test]))
@@ -59,17 +61,6 @@ def _table(split: Split, side: str) -> pa.Table:
     images = pa.array([f"{side}-{number}" for number in split.clusters.tolist()], pa.string())
     ids = pa.array([str(number) for number in range(len(table))], pa.string())
     return table.set_column(0, "question_id", ids).set_column(1, "image_id", images)
-
-
-def _write_dataset(folder: Path, train: pa.Table, test: pa.Table) -> None:
-    """Write a dataset with the splits train, validation and test."""
-    folder.mkdir(parents=True)
-    held_out = text_hashes(train["image_id"].to_pylist()) % np.uint64(VALIDATED) == 0
-    if held_out.all() or not held_out.any():
-        held_out = np.arange(len(train)) % VALIDATED == 0
-    splits = {"train": train.filter(pa.array(~held_out)), "validation": train.filter(pa.array(held_out)), "test": test}
-    for split, table in splits.items():
-        pq.write_table(table, folder / f"{split}.parquet")
 
 
 def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Path:
@@ -97,17 +88,8 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     from hf_vqa_mc.training.settings import TrainingSettings
 
     vectors, data = context.settings.word_vectors, str(folder / "data")
-    settings = TrainingSettings(
-        dataset=data,
-        config="default",
-        output=folder / "run",
-        model=model,
-        features=features,
-        word_vectors=vectors,
-        epochs=EPOCHS,
-        seed=context.settings.seed,
-        **RECIPE,
-    )
+    settings = TrainingSettings(dataset=data, config="default", output=folder / "run", model=model, features=features,
+                                word_vectors=vectors, epochs=EPOCHS, seed=context.settings.seed, **RECIPE)  # fmt: skip
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # more threads are no faster for such small models
     try:

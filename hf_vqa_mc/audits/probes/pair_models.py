@@ -34,16 +34,8 @@ Odds = NDArray[np.float64]
 def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  sparse matrices
     """A pairwise conditional logit: P(target, not decoy) = sigmoid(weights · (target - decoy)).
 
-    Features shared by all choices of a row cancel out. All rows have the same weight.
-
-    Args:
-        train: (training choices, columns).
-        rows: the training rows.
-        test: (test choices, columns).
-        seed: unused, the fit is deterministic.
-
-    Returns:
-        Log odds of the test choices.
+    Features shared by all choices of a row cancel out. All rows have the same weight. ``train`` and ``test`` are
+    (choices, columns); the result are log odds of the test choices. The fit is deterministic.
     """
     number = np.cumsum(rows.valid.ravel()).reshape(rows.valid.shape) - 1
     row, column = (rows.valid & ~rows.is_target).nonzero()
@@ -54,11 +46,7 @@ def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) ->
     return odds
 
 
-def pairwise_weights(
-    difference: Any,  # noqa: ANN401  a sparse matrix
-    sample_weight: NDArray[np.float64],
-    strength: float,
-) -> NDArray[np.float64]:
+def pairwise_weights(difference: Any, sample_weight: Odds, strength: float) -> Odds:  # noqa: ANN401  sparse
     """The weights (columns,) of a conditional logit on differences target - decoy (pairs, columns), at least two."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -77,34 +65,27 @@ def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:
     """Classify each choice by its features; for arguments and result see `logistic_regression`."""
     from sklearn.ensemble import RandomForestClassifier
 
-    forest = RandomForestClassifier(
-        n_estimators=TREES,
-        min_samples_leaf=LEAF,
-        max_features="sqrt",
-        max_samples=max(min(int(SHARE * len(train)), MOST_FITTED), 1),
-        n_jobs=-1,
-        random_state=seed,
-    )
+    n_fitted = max(min(int(SHARE * len(train)), MOST_FITTED), 1)
+    forest = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=LEAF, max_features="sqrt",
+                                    max_samples=n_fitted, n_jobs=-1, random_state=seed)  # fmt: skip
     forest.fit(train, rows.is_target[rows.valid])
     if len(forest.classes_) == 1:  # rows of one choice
         return np.zeros(len(test))
 
-    def mean(columns: NDArray[np.float32]) -> NDArray[np.float64]:
-        # scikit-learn's predict_proba sums the trees in the order in which threads end, which is not deterministic.
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            found = pool.map(lambda tree: tree.predict_proba(columns, check_input=False)[:, 1], forest)
-            total: NDArray[np.float64] = sum(found, np.zeros(len(columns)))
-            return total / len(forest)
-
-    blocks = [mean(test[first : first + AT_ONCE]) for first in range(0, len(test), AT_ONCE)]
-    chance = np.clip(np.concatenate(blocks), 0.001, 0.999)
+    chance = np.zeros(len(test))
+    # scikit-learn's predict_proba sums the trees in the order in which threads end, which is not deterministic.
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for first in range(0, len(test), AT_ONCE):
+            some = test[first : first + AT_ONCE]
+            for found in pool.map(lambda tree, some=some: tree.predict_proba(some, check_input=False)[:, 1], forest):
+                chance[first : first + AT_ONCE] += found
+    chance = np.clip(chance / len(forest), 0.001, 0.999)
     return np.log(chance / (1 - chance))
 
 
-Model = Callable[[Any, ShuffledRows, Any, int], Odds]
-
-
-def _log_odds(model: Model, sees: ProbeInputs, sparse: bool, context: Context, part: Part) -> Odds:
+def _log_odds(
+    model: Callable[[Any, ShuffledRows, Any, int], Odds], sees: ProbeInputs, sparse: bool, context: Context, part: Part
+) -> Odds:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # more threads are no faster for such small products
@@ -115,11 +96,9 @@ def _log_odds(model: Model, sees: ProbeInputs, sparse: bool, context: Context, p
         return odds
 
 
+MODELS = (("logistic regression", logistic_regression, True), ("random forest", random_forest, False))
 PAIR_MODELS = tuple(
     trained_probe(name, sees, f"judges them by a {name}", COST, partial(_log_odds, model, sees, sparse))
     for sees in ProbeInputs
-    for name, model, sparse in (
-        ("logistic regression", logistic_regression, True),
-        ("random forest", random_forest, False),
-    )
+    for name, model, sparse in MODELS
 )

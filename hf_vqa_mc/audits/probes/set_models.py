@@ -105,9 +105,8 @@ def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.flo
         known = np.sort(np.random.default_rng(context.settings.seed).choice(known, most, replace=False))
     every = np.concatenate([known, part.test])
     rows, train = context.shuffled.take(every), context.shuffled.take(known)
-    keys, choices = np.unique(rows.keys[rows.valid].astype(np.int64), return_inverse=True)
-    numbered = np.full(rows.keys.shape, MISSING, np.int64)
-    numbered[rows.valid] = choices
+    keys = np.unique(rows.keys[rows.valid].astype(np.int64))
+    numbered = np.where(rows.valid, np.searchsorted(keys, rows.keys), MISSING)
     asked, questions = np.unique(rows.questions.astype(np.int64), return_inverse=True)
     inputs = Inputs(
         numbered,
@@ -127,13 +126,10 @@ def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.flo
     return np.round(odds, DECIMALS)
 
 
-def _image_vectors(
-    context: Context, every: NDArray[np.int64], n_train: int
-) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+def _image_vectors(context: Context, every: Numbers, n_train: int) -> Callable[[Numbers], NDArray[np.float32]]:
     """A function from indices into ``every`` to standardised image vectors, 0 for rows without an image."""
     vectors = context.images[0]
-    if vectors is None:
-        raise ValueError("no image vectors were given")
+    assert vectors is not None  # noqa: S101  else no probe that sees images is run
     of_rows = np.searchsorted(context.used, every)
     sample = vectors[of_rows[np.linspace(0, n_train - 1, min(n_train, 10_000)).astype(np.int64)]]
     sample = sample[np.isfinite(sample).all(axis=1)]
