@@ -19,18 +19,7 @@ from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import (
-    ALARM_LEVEL,
-    FOLDS,
-    Gain,
-    NotRun,
-    ProbeInputs,
-    Shortcut,
-    gains,
-    holm,
-    not_tested,
-    verdict,
-)
+from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, Gain, NotRun, ProbeInputs, gains, holm, not_tested, verdict
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
@@ -182,10 +171,9 @@ class Audit:
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs; alarms among all these."""
         types = self.benchmark.test.rows["question_type"].to_numpy(zero_copy_only=False).astype(str)
-        best: dict[ProbeInputs, Shortcut] = {}
-        for gain in sorted(self.gains, key=lambda gain: not gain.alarm):
-            if gain.shortcut.sees.is_shortcut:
-                best.setdefault(gain.shortcut.sees, gain.shortcut)
+        tested = sorted((one for one in self.gains if one.shortcut.sees.is_shortcut), key=lambda gain: not gain.alarm)
+        first = {gain.shortcut.sees: gain.shortcut for gain in reversed(tested)}
+        best = {gain.shortcut.sees: first[gain.shortcut.sees] for gain in tested}
         names, of_type, counts = np.unique(types, return_inverse=True, return_counts=True)
         listed: list[dict[str, Any]] = []
         for number in np.argsort(-counts, kind="stable")[:MAX_TYPES]:
@@ -199,18 +187,12 @@ class Audit:
                 if one.evaluated[some].any()
             ]
             found = gains(parts, chance, self.benchmark.test.clusters[some])
-            listed.append(
-                {
-                    "type": str(names[number]),
-                    "rows": int(counts[number]),
-                    "chance": float(chance.mean()),
-                    "shortcuts": {gain.shortcut.name: dict(vars(gain.estimate)) for gain in found},
-                }
-            )
+            shortcuts = {gain.shortcut.name: dict(vars(gain.estimate)) for gain in found}
+            about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
+            listed.append({**about, "shortcuts": shortcuts})
         cells = [cell for of_one in listed for cell in of_one["shortcuts"].values()]
-        tested = sum(gain.shortcut.sees.is_shortcut for gain in self.gains)  # of which the strongest are listed
         for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
-            cell["alarm"] = p * tested / len(best) < ALARM_LEVEL
+            cell["alarm"] = p * len(tested) / len(best) < ALARM_LEVEL  # of all tested the strongest are listed
         return listed
 
     def _histogram(self) -> dict[str, Any] | None:

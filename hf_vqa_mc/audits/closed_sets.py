@@ -41,12 +41,7 @@ def exact_sets(
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
     choices alone, but not their order, picks the same text in all k rows. If the rows of each set also share the
     question (the image), this holds for rules that see it, too. All rows of the split must be in such sets. Texts are
-    compared letter by letter.
-
-    Args:
-        rows: the audited rows.
-        images: (rows,): image number of each row; None if rows have no image.
-        sets: see `folds.sets_of`.
+    compared letter by letter. ``images`` (rows,) are numbers, ``sets`` are of `folds.sets_of`.
     """
     found: dict[ProbeInputs, ExactSets] = {}
     inputs = np.zeros(len(rows)), rows.questions, images
@@ -72,15 +67,9 @@ def best_assignment(
 ) -> Prediction | None:
     """Assign the choices to the rows that share them, each to equally many rows, with the highest likelihood.
 
-    With ``sets``, the rows of a set are assigned together, else those with the same choices. Other rows, and more
-    than MOST_ROWS with the same choices, pick the most probable choice.
-
-    Args:
-        rows: the audited rows.
-        probabilities: (rows, choices): P(target) from question and choices, NaN in rows that were not evaluated.
-        folds: see `Prediction.folds`.
-        seed: random seed; ties are broken at random.
-        sets: see `folds.sets_of`.
+    With ``sets`` of `folds.sets_of`, the rows of a set are assigned together, else those with the same choices. Other
+    rows, and more than MOST_ROWS with the same choices, pick the most probable choice. Ties are broken at random.
+    P(target) (rows, choices) is NaN in rows that were not evaluated.
 
     Returns:
         The strategy; None if fewer than half of the rows share their choices with others.
@@ -119,11 +108,8 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
 def combined(context: "Context", found: Sequence[Shortcut], fitted_folds: int) -> list[Shortcut]:
     """The strategies that use the mean predictions of trained probes.
 
-    Args:
-        context: the audited rows.
-        found: shortcuts, of which those with probabilities are used.
-        fitted_folds: number of folds of the audited rows that the probes were fitted on; 0 with a training split,
-            which `usual_rank` needs.
+    ``fitted_folds`` is the number of folds of the audited rows that the probes were fitted on; 0 with a training
+    split, which `usual_rank` needs.
     """
     made, rows, seed = list[Shortcut](), context.rows, context.settings.seed
     sets = sets_of(context.split)
@@ -162,13 +148,9 @@ def usual_rank(
     """Pick the choice with the rank that targets usually have in other folds, such as the least probable choice.
 
     Removing the rows that a model answers correctly, or splitting a dataset so that answers change (VQA-CP), turns a
-    shortcut around instead of removing it: what the model finds improbable is often correct.
-
-    Args:
-        rows: the audited rows.
-        probabilities: (rows, choices): P(target), the target in column 0, NaN in rows that were not evaluated.
-        folds: (rows,): fold of each row; ranks are counted in the other folds, among rows with as many choices.
-        seed: random seed; ties are broken by random preferences for texts, the same in all rows.
+    shortcut around instead of removing it: what the model finds improbable is often correct. Ranks by P(target) (rows,
+    choices), NaN in rows that were not evaluated, are counted among rows with as many choices. Ties are broken by
+    random preferences for texts, the same in all rows.
 
     Returns:
         The strategy; None if the most probable choice is the usual target everywhere, so that it adds nothing.

@@ -34,6 +34,9 @@ PAIRED = "complementary_"
 """Prefix of the columns of the second question of a row of ``vqa2_pairs``."""
 
 
+Columns = Mapping[str, pa.ChunkedArray]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """The rows of all described splits."""
@@ -138,10 +141,9 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     """The rows of a dataset with answers instead of choices."""
     opened = open_tables(options.dataset, options.config, open_ended=True)
     tables = opened.tables
-    if options.split is not None:
-        if options.split not in tables:
-            raise unknown_name(f"split of {opened.name}", options.split, tables)
-        tables = {options.split: tables[options.split]}
+    if options.split not in (None, *tables):
+        raise unknown_name(f"split of {opened.name}", options.split or "", tables)
+    tables = {name: table for name, table in tables.items() if options.split in (None, name)}
     parts = [(name, part) for name, table in tables.items() for part in _halves(table) if part.num_rows]
     if not parts:
         raise InputError(f"{opened.name}: no rows")
@@ -162,13 +164,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     )
 
 
-def _data(
-    dataset: str,
-    config: str | None,
-    only: str | None,
-    columns: Mapping[str, pa.ChunkedArray],
-    answers: pa.ChunkedArray,
-) -> Data:
+def _data(dataset: str, config: str | None, only: str | None, columns: Columns, answers: pa.ChunkedArray) -> Data:
     """The data without choices; ``answers`` count if a row has more than one."""
     parts = [part for part in (public_name(dataset), config, only) if part]
     names = ", ".join(parts), ", ".join(parts[1:] if config else parts)

@@ -144,13 +144,8 @@ def predictive_texts(
     """The words and choices that are in the target significantly more or less often than by chance.
 
     A row with a word in 2 of its 4 choices counts as an expected 0.5 targets. The variance is the larger of the
-    binomial one and that of the sums over images, since rows of one image are not independent. Significance is
-    corrected for all texts compared (Bonferroni).
-
-    Args:
-        rows: of the audited split.
-        most: maximum number of words, and of choices.
-        clusters: (rows,): image number of each row, from 0; by default each row has its own image.
+    binomial one and that of the sums over images, since rows of one image are not independent; ``clusters`` (rows,)
+    are image numbers, by default each row has its own. Significance is corrected for all texts compared (Bonferroni).
 
     Returns:
         ``words`` and ``choices``, largest abs(z) first, each with ``text``, ``target`` (rows whose target has it),

@@ -101,12 +101,8 @@ def parts_of(
 ) -> list[Part]:
     """The fits of a probe: one with a training split, else one per fold, as many as are needed for the sample.
 
-    Args:
-        folds: (audited rows,).
-        train_folds: (training rows,), whose indices follow those of the audited rows; None without a training split.
-        most: maximum number of rows that a model is fitted on.
-        rng: draws the samples.
-        evaluated: size of the random sample of audited rows that models are evaluated on; None for all rows.
+    A model is fitted on at most ``most`` rows, and evaluated on a random sample of ``evaluated`` audited rows, None
+    for all. Indices of training rows follow those of the audited rows.
     """
     every, parts, wanted = np.arange(len(folds)), list[Part](), len(folds) if evaluated is None else evaluated
     sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]

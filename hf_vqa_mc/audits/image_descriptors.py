@@ -52,8 +52,8 @@ def image_vectors(
     for split, rows in splits:
         found, reason = image_descriptors(split, progress, of_rows=rows), missing_images(split)
         if found:
-            reason = (f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken or "
-                      "too large")  # fmt: skip
+            reason = (f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken "
+                      "or too large")  # fmt: skip
         if not (found and found.images):
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)

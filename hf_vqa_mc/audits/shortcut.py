@@ -252,13 +252,9 @@ def gains(
 ) -> list[Gain]:
     """Estimate the gains of all shortcuts of an audit, largest first.
 
-    Args:
-        shortcuts: fitted on the training split if there is one.
-        chance: see `estimate`.
-        clusters: see `estimate`.
-        cross_fitted: shortcuts of the same names, fitted on other audited rows although there is a training split.
-        exact: (rows,): see `exact_sets`, by inputs. A strategy that is at chance in each of them is so by
-            construction, so there is nothing to estimate: its gain and interval are 0.
+    ``cross_fitted`` are shortcuts of the same names, fitted on other audited rows although there is a training split.
+    A strategy that is at chance in each of the ``exact`` groups (rows,) of its inputs, see `exact_sets`, is so by
+    construction, so there is nothing to estimate: its gain and interval are 0.
     """
 
     def of(one: Shortcut) -> Estimate:
@@ -288,14 +284,7 @@ def not_tested(not_run: Sequence[NotRun]) -> list[str]:
 
 
 def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequence[str] = ()) -> str:
-    """The conclusion in two or three sentences, the first of which names what was not tested.
-
-    Args:
-        found: gains, largest first.
-        chance: accuracy of guessing.
-        images: number of images.
-        missing: from `not_tested`.
-    """
+    """The conclusion in two or three sentences, the first of which names what was not tested (`not_tested`)."""
     tested = [one for one in found if one.shortcut.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
     where = "" if any(one.shortcut.sees.image for one in tested) else " without the image"

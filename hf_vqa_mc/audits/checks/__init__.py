@@ -86,13 +86,7 @@ def read_known(path: Path) -> pa.Table:
 def lint_benchmark(
     options: BenchmarkOptions, known: pa.Table | None, skip_images: bool, progress: Progress
 ) -> Linting:
-    """Run all checks.
-
-    Args:
-        options: the benchmark; all splits are checked unless ``split`` is given.
-        known: issues that are left out.
-        skip_images: do not read images.
-        progress: called with (step, done, total).
+    """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out.
 
     Raises:
         InputError: it is no benchmark, or most rows of a split cannot be read.

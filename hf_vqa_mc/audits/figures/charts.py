@@ -4,9 +4,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from hf_vqa_mc.audits.figures.figure import Share, Sides, number_text
+from hf_vqa_mc.audits.figures.figure import Share, Sides, Table, number_text
 
 Point = tuple[float, float]
 
@@ -114,9 +115,8 @@ class Bars:
 
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them, in the order of the first dataset; integers ascend."""
-        by_side = [
-            dict(zip(one.table.get(self.names, ()), one.table.get(self.values, ()), strict=True)) for _, one in sides
-        ]
+        tables = [one.table for _, one in sides]
+        by_side = [dict(zip(one.get(self.names, ()), one.get(self.values, ()), strict=True)) for one in tables]
         names = list(dict.fromkeys(name for found in by_side for name in found))
         if all(isinstance(name, int) for name in names):
             names.sort()
@@ -135,11 +135,9 @@ class Bars:
             y = top + step * row
             drawing.label(left - 8, y + step / 2, shortened(number_text(name), left - 8), anchor="end")
             for number, found in enumerate(by_side):
-                value = found.get(name)
-                at = y + (step - BAR * len(by_side)) / 2 + BAR * number
-                if value is None:
+                if (value := found.get(name)) is None:
                     continue
-                text = number_text(value)
+                at, text = y + (step - BAR * len(by_side)) / 2 + BAR * number, number_text(value)
                 drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{number_text(name)}: {text}")
                 drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
         return drawing
@@ -195,13 +193,11 @@ class Lines:
 
     def _drawn(self, xs: list[Any], ys: list[Any]) -> list[tuple[float, float]]:
         """The points, without the long tail of a distribution."""
-        kept, total = [], 0.0
-        for x, y in zip(xs, ys, strict=True):
-            kept.append((x, y))
-            total += y
-            if total >= self.until and isinstance(y, Share):
-                break
-        return kept
+        sums = accumulate(ys)
+        most = next(
+            (n for n, total in enumerate(sums, 1) if total >= self.until and isinstance(ys[0], Share)), len(ys)
+        )
+        return list(zip(xs[:most], ys[:most], strict=True))
 
 
 @dataclass(frozen=True)
@@ -216,7 +212,7 @@ class Stacked:
         """Draw them; with two datasets, the bars of a group are next to each other."""
         by_side: list[dict[str, dict[str, float]]] = [{} for _ in sides]
         for nested, (_, one) in zip(by_side, sides, strict=True):
-            columns = [one.table.get(name, []) for name in (self.group, self.part, self.value)]
+            columns = (one.table.get(name, []) for name in (self.group, self.part, self.value))
             for name, part, value in zip(*columns, strict=True):
                 nested.setdefault(name, {})[part] = value
         every = list(dict.fromkeys(name for found in by_side for name in found))
@@ -270,9 +266,7 @@ class Sunburst:
             self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2, colours)
         return drawing
 
-    def _draw(
-        self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float, colours: dict[str, str]
-    ) -> None:
+    def _draw(self, drawing: Drawing, table: Table, x: float, y: float, colours: dict[str, str]) -> None:
         """The arcs; a child begins where its parent begins, after its siblings."""
         used: dict[tuple[str, ...], float] = {(): 0.0}
         ring = SUNBURST / 2 * (1 - HOLE) / len(self.words)

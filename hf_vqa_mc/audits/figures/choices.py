@@ -30,15 +30,9 @@ def choices(data: Data) -> Found:
 
 
 def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
-    """Expected labels per position if all positions of a row are equally likely; chi-square statistic and p.
+    """Expected labels per position (largest size,) if all positions of a row are equally likely; chi-square and p.
 
-    Args:
-        labels: (rows,): index of the target.
-        sizes: (rows,): number of choices.
-
-    Returns:
-        Expected rows by position, (largest size,); Pearson's statistic; its p with one degree of freedom less than
-        there are positions.
+    Pearson's statistic has one degree of freedom less than there are positions.
     """
     from scipy import stats
 

@@ -1,8 +1,7 @@
 """The probes of an audit, one declaration each; a package of yours adds one with ``PROBES.add(Probe(...))``."""
 
 from hf_vqa_mc.audits.probes.heuristics import COSINES, HEURISTICS
-from hf_vqa_mc.audits.probes.language_model import LANGUAGE_MODELS
-from hf_vqa_mc.audits.probes.mlps import MLPS
+from hf_vqa_mc.audits.probes.large_models import LANGUAGE_MODELS, MLPS
 from hf_vqa_mc.audits.probes.orders import ORDERS
 from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
 from hf_vqa_mc.audits.probes.priors import PRIORS

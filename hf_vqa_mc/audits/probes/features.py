@@ -45,16 +45,10 @@ class CrossFittedCounts:
     """
 
     def backoff(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
-        """P(correct | choice) by eq. 2, then back-off estimates within narrower and narrower contexts.
+        """Log odds of P(correct | choice) by eq. 2, then of back-off estimates within each level of narrower contexts.
 
-        Each level uses the estimate of the wider level as a prior with the weight of one row, as in
-        `heuristics.question_answer_prior`.
-
-        Args:
-            levels: contexts of the training and of the test rows, from the widest to the narrowest.
-
-        Yields:
-            Log odds, for eq. 2 and for each level.
+        A level is the contexts of the training and of the test rows. Each uses the estimate of the wider level as a
+        prior with the weight of one row, as in `priors.question_answer_prior`.
         """
         decoys = max(float(np.median(self.train.sizes)) - 1, 1.0)
         likelihood = []

@@ -238,10 +238,7 @@ class Context:
 
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run the probes that the settings enable, in order of cost.
-
-    Returns:
-        The shortcuts, and the probes that were not run.
+    """Run the probes that the settings enable, in order of cost; the shortcuts, and the probes that were not run.
 
     Raises:
         InputError: word vectors, features or the language model cannot be used.
@@ -290,17 +287,10 @@ def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Futur
 def run_cross_fitted(
     context: Context, probes: Iterable[Probe], found: Iterable[Shortcut]
 ) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run what is counted again as if there were no training split: what the audited rows themselves give away.
+    """Run what was ``found`` by counts again as if there were no training split: what the audited rows give away.
 
-    Trained probes are not run again, as they would be fitted once per fold.
-
-    Args:
-        context: context of the first run.
-        probes: all probes.
-        found: shortcuts of the first run; only these are run again.
-
-    Returns:
-        As `run_probes`; nothing without a training split, as probes are then cross-fitted anyway.
+    Trained probes are not run again, as they would be fitted once per fold. Returns what `run_probes` does; nothing
+    without a training split, as probes are then cross-fitted anyway.
     """
     if context.train is None:
         return [], []

@@ -36,12 +36,9 @@ Numbers = NDArray[np.int64]
 
 
 def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
-    """Comparable texts as the text itself, its words and its character trigrams.
+    """Comparable texts (``used``, ascending) as the text itself, its words and its character trigrams.
 
-    Args:
-        train: the rows that a model is fitted on.
-        used: (texts,): numbers of the comparable texts, ascending.
-        least: minimum number of training choices with a text, below which the text itself is no feature.
+    ``least`` is the minimum number of training choices with a text, below which the text itself is no feature.
     """
     counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
     itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
@@ -57,7 +54,7 @@ def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
 
 
 def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
-    """Questions as the mean of their words, bigrams and beginnings; for the arguments see `choice_bags`."""
+    """Questions (``used``, ascending) as the mean of their words, bigrams and beginnings."""
     counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
     words = train.vocabulary.worded.matrix[used + len(train.vocabulary.key_texts)]
     text = np.repeat(np.arange(len(used)), np.diff(words.indptr))

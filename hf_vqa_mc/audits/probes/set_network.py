@@ -181,17 +181,8 @@ def trained_odds(
 ) -> NDArray[np.float64]:
     """Train networks and score other rows; deterministic, in one thread, without torch's global seed.
 
-    Args:
-        inputs: of all rows.
-        train: rows that the networks are fitted on.
-        targets: (training rows,): index of the target.
-        test: rows that are scored.
-        seed: random seed of the first network.
-        check: called at each step; may raise an exception.
-        most: number of rows that are presented in training, above which there are fewer networks and then epochs.
-
-    Returns:
-        The mean log probability of the choices (test rows, choices).
+    ``check`` is called at each step and may raise an exception; if more than ``most`` rows are presented in training,
+    there are fewer networks and then epochs. Returns the mean log probability of the choices (test rows, choices).
     """
     n_networks = min(max(most // (EPOCHS * len(train)), 1), NETWORKS)
     epochs = min(max(most // len(train), LEAST_EPOCHS), EPOCHS)

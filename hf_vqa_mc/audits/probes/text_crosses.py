@@ -60,14 +60,10 @@ def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
 
 
 class TextCrosses:
-    """Computes the sparse features of selected rows.
+    """Computes the sparse features of selected rows (``used``) of all rows.
 
-    Args:
-        rows: all rows.
-        used: the rows that features are needed of.
-        with_question: cross words with those of the question.
-        ordered: also cross question and image with the position of the choice.
-        image: cross words with the image; of all rows.
+    Words are crossed with those of the question and with the image; if the rows are ordered, question and image are
+    also crossed with the position of the choice.
     """
 
     def __init__(
