@@ -9,7 +9,7 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
-from hf_vqa_mc.audits.probes.text_crosses import CLUSTERS, image_groups
+from hf_vqa_mc.audits.probes.choice_features import CLUSTERS, image_groups
 from hf_vqa_mc.data.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
 

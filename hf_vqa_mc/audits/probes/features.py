@@ -10,8 +10,8 @@ import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
-from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
-from hf_vqa_mc.audits.probes.text_crosses import DIRECTIONS, ImageGroups, TextCrosses, image_groups
+from hf_vqa_mc.audits.probes import choice_features
+from hf_vqa_mc.audits.probes.choice_features import Columns, ImageGroups, TextTokens, compared
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
@@ -110,7 +110,6 @@ class Features:
 
     def __init__(self, context: "Context") -> None:
         self._context, self._rows = context, context.shuffled
-        self._crosses: dict[ProbeInputs, TextCrosses] = {}
         self._modelled = np.unique(np.concatenate([rows for one in context.parts for rows in (one.train, one.test)]))
         self._some = self._rows.take(self._modelled)
         self._row = self._modelled[self._some.valid.nonzero()[0]]
@@ -137,10 +136,12 @@ class Features:
         means = np.column_stack([np.bincount(row, column) for column in dense[0].T]) / of_rows.sizes[:, None]
         spread = np.sqrt(np.mean((dense[0] - means[row]) ** 2, axis=0))
         kept = spread > 1e-6  # features shared by all choices of a row cancel out in the linear model
-        if sees not in self._crosses:
-            image, ordered = self._image if sees.image else None, self._context.split.ordered
-            self._crosses[sees] = TextCrosses(self._rows, self._modelled, sees.question, ordered, image)
-        found = [self._crosses[sees].matrix(rows) for rows in (part.train, part.test)]
+        choices, questions = self._tokens[0], self._tokens[1] if sees.question else None
+        found = []
+        for rows in (part.train, part.test):
+            image = (self._image[0][rows], self._image[1][rows]) if sees.image else None
+            ordered = self._context.split.ordered
+            found.append(choice_features.crossed_texts(self._rows.take(rows), choices, questions, image, ordered))
         often = np.flatnonzero(np.bincount(found[0].indices, minlength=found[0].shape[1]) >= SEEN_IN)
         train, test = (
             scipy.sparse.hstack([scipy.sparse.csr_matrix(one[:, kept] / spread[kept]), words[:, often]], format="csr")
@@ -149,13 +150,17 @@ class Features:
         return train, test
 
     @cached_property
+    def _tokens(self) -> tuple[TextTokens, TextTokens]:
+        return choice_features.row_tokens(self._some)
+
+    @cached_property
     def _own(self) -> Columns:
         presented = np.bincount(self._rows.keys[self._rows.valid])
-        return own_columns(self._some, self._context.split.ordered, presented)
+        return choice_features.own_columns(self._some, self._context.split.ordered, presented)
 
     @cached_property
     def _with_question(self) -> Columns:
-        return question_columns(self._some, self._own)
+        return choice_features.question_columns(self._some, self._own)
 
     @cached_property
     def _image(self) -> ImageGroups:
@@ -163,8 +168,11 @@ class Features:
         used, n_rows = self._context.used, len(self._rows)
         vectors = self._context.images[0]
         assert vectors is not None  # noqa: S101  else no probe that sees images is run
-        clusters, directions = image_groups(vectors, self._context.settings.seed)
-        of_all = np.full((n_rows, clusters.shape[1]), MISSING, np.int64), np.zeros((n_rows, DIRECTIONS), np.float32)
+        clusters, directions = choice_features.image_groups(vectors, self._context.settings.seed)
+        of_all = (
+            np.full((n_rows, clusters.shape[1]), MISSING, np.int64),
+            np.zeros((n_rows, directions.shape[1]), np.float32),
+        )
         of_all[0][used], of_all[1][used] = clusters, directions
         return of_all
 

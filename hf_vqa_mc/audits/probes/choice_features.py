@@ -1,4 +1,4 @@
-"""Features of the choices that need no labels: of each choice, relative to the others, and to the question."""
+"""Features of the choices that need no labels: of each choice, relative to the others, to question and image."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.texts import Words
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
-from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
 READ = 400
 """Maximum number of characters read of a text; limits the time for huge cells."""
@@ -22,6 +22,19 @@ AT_ONCE = 20_000
 """Rows whose texts are compared at a time."""
 POSITIONS = 10
 """Positions with a column each; later positions share one."""
+COLUMNS = 1 << 18
+"""Size of the hash table; of 100,000 distinct crosses a third collide."""
+CHOICE_WORDS, QUESTION_WORDS = 8, 24
+"""Maximum number of words of each text."""
+CLUSTERS = (8, 64)
+"""Numbers of coarse and of fine image clusters."""
+ROWS_A_CLUSTER = 20
+"""Minimum number of rows per cluster."""
+DIRECTIONS = 16
+"""Number of principal components."""
+FITTED_ON = 20_000
+"""Maximum number of rows that clusters and components are fitted on."""
+
 _NUMBERS = frozenset((*SMALL_NUMBERS, "many", "several", "dozen", "hundred", "thousand"))
 _ABOVE = ("of the above", "of these", "of them", "both ", "all of", "none of", "neither")
 _YES_NO_VERBS = frozenset(
@@ -30,6 +43,13 @@ _YES_NO_VERBS = frozenset(
 
 Columns = dict[str, NDArray[np.float32]]
 """Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
+Tokens = NDArray[np.int64]
+"""(items, tokens): token numbers of each item, padded with MISSING"""
+TextTokens = tuple[Tokens, Tokens]
+"""(texts,): text numbers, ascending; (texts, most): the words of each"""
+ImageGroups = tuple[Tokens, NDArray[np.float32]]
+"""(rows, granularities): cluster number of the image, MISSING without an image; (rows, DIRECTIONS): principal
+components with unit variance, 0 without an image"""
 
 
 def own_columns(rows: ShuffledRows, ordered: bool, presented: NDArray[np.int64]) -> Columns:
@@ -179,3 +199,103 @@ def _blocks(row: NDArray[np.int64]) -> list[slice]:
     """Slices of the choices of at most AT_ONCE rows."""
     bounds = np.searchsorted(row, np.arange(0, int(row.max(initial=0)) + 1 + AT_ONCE, AT_ONCE))
     return [slice(int(low), int(high)) for low, high in pairwise(bounds) if high > low]
+
+
+def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
+    """Cluster images and compute principal components; vectors (rows, dimensions) are NaN in rows without an image."""
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.decomposition import PCA
+
+    valid = np.isfinite(vectors).all(axis=1)
+    clusters = np.full((len(vectors), len(CLUSTERS)), MISSING, np.int64)
+    directions = np.zeros((len(vectors), DIRECTIONS), np.float32)
+    given = vectors[valid].astype(np.float64)
+    if not len(given) or not np.ptp(given, axis=0).any():
+        return clusters, directions
+    rng = np.random.default_rng(seed)
+    some = given if len(given) <= FITTED_ON else given[rng.choice(len(given), FITTED_ON, replace=False)]
+    n_directions = min(DIRECTIONS, *some.shape)
+    main = PCA(n_directions, random_state=seed).fit(some)
+    scale = np.sqrt(np.maximum(main.explained_variance_, 1e-12 * main.explained_variance_[0]))
+    projected, near = main.transform(given), main.transform(some)
+    directions[valid, :n_directions] = np.clip(projected / scale, -3, 3)
+    distinct = len(np.unique(np.round(near, 6), axis=0))
+    for index, most in enumerate(CLUSTERS):
+        n_clusters = max(min(most, len(some) // ROWS_A_CLUSTER, distinct), 1)
+        groups = MiniBatchKMeans(n_clusters, random_state=seed, n_init=3, batch_size=1024).fit(near)
+        clusters[valid, index] = groups.predict(projected)
+    return clusters, directions
+
+
+def crossed_texts(
+    rows: ShuffledRows, choices: TextTokens, questions: TextTokens | None, image: ImageGroups | None, ordered: bool
+) -> Any:  # noqa: ANN401  sparse
+    """Words of the choices of rows, crossed with those of the question and with the image, sparse (choices, COLUMNS).
+
+    If the rows are ordered, question and image are also crossed with the position of the choice.
+    """
+    row = rows.valid.nonzero()[0]
+    tokens = choices[1][np.searchsorted(choices[0], rows.texts[rows.valid])]
+    # The whole text is one more token unless it is a single word; words have lower numbers.
+    is_word = (tokens[:, 0] != MISSING) & (tokens[:, 1] == MISSING)
+    whole = rows.keys[rows.valid].astype(np.int64) + (1 << 40)
+    choice = np.column_stack([tokens, np.where(is_word, MISSING, whole)])
+    position = np.minimum(rows.positions[rows.valid], POSITIONS)[:, None].astype(np.int64)
+    parts = [_crosses(choice, 1)]
+    if questions is not None:
+        question = questions[1][np.searchsorted(questions[0], rows.questions)][row]
+        parts.append(_crosses(choice, 2, question))
+        if ordered:  # independent of the text of the choice
+            parts.append(_crosses(position, 3, np.where(question[:, :1] == MISSING, 0, question[:, :1])))
+    if image is not None:
+        clusters, directions = (one[row] for one in image)
+        components = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
+        for purpose, names, values in ((4, clusters, None), (6, components, directions)):
+            parts.append(_crosses(choice, purpose, names, values))
+            if ordered:
+                parts.append(_crosses(position, purpose + 1, names, values))
+    return scipy.sparse.csr_matrix(sum(parts[1:], parts[0]))
+
+
+def _crosses(
+    own: Tokens, purpose: int, others: Tokens | None = None, values: NDArray[np.float32] | None = None
+) -> Any:  # noqa: ANN401  sparse
+    """Cross the tokens of each choice with those of its row; ``purpose`` salts the hash, ``values`` default to 1."""
+    others = np.zeros((len(own), 1), np.int64) if others is None else others
+    cells, columns, weights = [], [], []
+    for of_choice in own.T:
+        for index, of_row in enumerate(others.T):
+            cell = np.flatnonzero((of_choice != MISSING) & (of_row != MISSING))
+            cells.append(cell)
+            columns.append(_column(of_choice[cell], of_row[cell], purpose))
+            weights.append(np.ones(len(cell)) if values is None else values[cell, index])
+    cell, column, weight = np.concatenate(cells), np.concatenate(columns), np.concatenate(weights).astype(np.float32)
+    # Normalise by the number of crosses, so that long and short texts have the same weight.
+    weight /= np.sqrt(np.bincount(cell, minlength=len(own)).astype(np.float32))[cell]
+    return scipy.sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
+
+
+def row_tokens(rows: ShuffledRows) -> tuple[TextTokens, TextTokens]:
+    """The first words of the choices and of the questions of rows, as numbers."""
+    numbers: dict[str, int] = {}
+
+    def of(texts: Sequence[str], used: NDArray[np.int32], most: int) -> TextTokens:
+        distinct = np.unique(used)
+        tokens = np.full((len(distinct), most), MISSING, np.int64)
+        for index, text in enumerate(distinct):
+            found = dict.fromkeys(words(texts[text][:READ]))
+            known = [numbers.setdefault(word, len(numbers)) for word in list(found)[:most]]
+            tokens[index, : len(known)] = known
+        return distinct.astype(np.int64), tokens
+
+    choices = of(rows.vocabulary.choices, rows.texts[rows.valid], CHOICE_WORDS)
+    return choices, of(rows.vocabulary.questions, rows.questions, QUESTION_WORDS)
+
+
+def _column(own: Tokens, other: Tokens, purpose: int) -> Tokens:
+    """A column for each pair of tokens: multiply-shift hashing (Dietzfelbinger 1996), the same on every machine."""
+    mixed = own.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= (other.astype(np.uint64) + np.uint64(purpose << 48)) * np.uint64(0xC2B2AE3D27D4EB4F)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    return (mixed >> np.uint64(64 - 18)).astype(np.int64)
