@@ -19,10 +19,8 @@ from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wordnet import load_wordnet
 from hf_vqa_mc.text.wu_palmer import reading
 
-WUP_THRESHOLD = 0.9
-"""Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected."""
-NEAR = 0.8
-"""Minimum cosine of average word vectors."""
+WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected
+NEAR = 0.8  # minimum cosine of average word vectors
 _AT_A_TIME = 100_000
 """Words per lookup of vectors, and pairs whose vectors are compared at a time, which limits memory."""
 

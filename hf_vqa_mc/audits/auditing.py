@@ -28,14 +28,11 @@ from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
-FEW_IMAGES = 10
-"""Below this effective number of images, the audit warns that intervals are wide."""
+FEW_IMAGES = 10  # below this effective number of images, the audit warns that intervals are wide
 MIN_TYPE_ROWS, MAX_TYPES = 30, 40
 """Minimum number of rows of a listed question type, and maximum number of listed types."""
-MAX_QUESTION_IDS = 20
-"""Question ids listed for a finding."""
-BIAS_BINS = 20
-"""Bins of the histogram of bias scores."""
+MAX_QUESTION_IDS = 20  # question ids listed for a finding
+BIAS_BINS = 20  # bins of the histogram of bias scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,10 +40,8 @@ class Audit:
     """The result of an audit."""
 
     benchmark: Benchmark
-    rows: Rows
-    """rows of the audited split"""
-    gains: list[Gain]
-    """largest first"""
+    rows: Rows  # rows of the audited split
+    gains: list[Gain]  # largest first
     findings: list[Finding]
     ambiguous: dict[str, NDArray[np.bool_]]
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""

@@ -19,16 +19,14 @@ MOST_ROWS = 20
 
 Where rows have the column ``set_id``, those of a set are assigned together instead.
 """
-SMALLEST, TIED = 1e-6, 1e-6
-"""Smallest probability, and largest difference of log likelihoods that is a tie."""
+SMALLEST, TIED = 1e-6, 1e-6  # smallest probability, and largest difference of log likelihoods that is a tie
 ASSIGNED = "best assignment"
 
 
 class ExactSets(NamedTuple):
     """Closed sets due to which every strategy with some inputs has exactly the accuracy of chance."""
 
-    number: int
-    """number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices"""
+    number: int  # number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices
     groups: NDArray[np.int64]
     """(rows,): number of the rows with the same inputs and choices, which hold one or more sets"""
 

@@ -21,23 +21,17 @@ MIN_ROWS = 20
 """Minimum number of rows that present a text; at least a fifth of it must be expected targets, and as many decoys."""
 MIN_IMAGES = 10
 """Minimum number of images with which a text is presented; a text with fewer images may be specific to them."""
-MAX_CHARACTERS = 120
-"""Characters of a text in the result."""
+MAX_CHARACTERS = 120  # characters of a text in the result
 
 
 class Finding(NamedTuple):
     """A problem and the rows that have it."""
 
-    name: str
-    """unique name, such as ``duplicate choices``"""
-    sentence: str
-    """description with figures"""
-    count: int
-    """number of rows or decoys affected"""
-    total: int
-    """number of rows or decoys searched"""
-    rows: NDArray[np.int64]
-    """affected rows, ascending"""
+    name: str  # unique name, such as ``duplicate choices``
+    sentence: str  # description with figures
+    count: int  # number of rows or decoys affected
+    total: int  # number of rows or decoys searched
+    rows: NDArray[np.int64]  # affected rows, ascending
     unit: Literal["rows", "decoys"] = "rows"
 
 

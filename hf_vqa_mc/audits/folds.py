@@ -20,10 +20,8 @@ SET_ID, LARGEST_SET = "set_id", 49
 """Column of closed answer sets, and the rows of the largest one: a Latin square of 7."""
 COUNTED = 10
 """Maximum number of rows for counts, as a multiple of the rows that models are fitted on: counting is fast."""
-EVALUATED = 20_000
-"""Maximum number of rows that models are evaluated on."""
-ENOUGH = 0.8
-"""No further fold is evaluated after this fraction of EVALUATED."""
+EVALUATED = 20_000  # maximum number of rows that models are evaluated on
+ENOUGH = 0.8  # no further fold is evaluated after this fraction of EVALUATED
 
 
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
@@ -77,14 +75,10 @@ def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: i
 class Part(NamedTuple):
     """Training and test rows of one fit; they share no image, or no closed answer set."""
 
-    counted: NDArray[np.int64]
-    """rows whose labels are counted"""
-    inner: NDArray[np.int64]
-    """(counted rows,): folds for cross-fitted counts, from 0"""
-    chosen: NDArray[np.int64]
-    """indices into ``counted`` of the rows that a model is fitted on"""
-    test: NDArray[np.int64]
-    """rows that the model is evaluated on"""
+    counted: NDArray[np.int64]  # rows whose labels are counted
+    inner: NDArray[np.int64]  # (counted rows,): folds for cross-fitted counts, from 0
+    chosen: NDArray[np.int64]  # indices into ``counted`` of the rows that a model is fitted on
+    test: NDArray[np.int64]  # rows that the model is evaluated on
 
     @property
     def train(self) -> NDArray[np.int64]:

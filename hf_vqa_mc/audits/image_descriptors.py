@@ -19,12 +19,10 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, picture_size
 from hf_vqa_mc.io.progress import Progress, silent
 
-SIDE, LEVELS = 8, 4
-"""Side of the downscaled image in pixels, and histogram bins per colour channel."""
+SIDE, LEVELS = 8, 4  # side of the downscaled image in pixels, and histogram bins per colour channel
 DIMENSIONS = 3 * SIDE**2 + LEVELS**3
 AT_ONCE = 256
-MOST_SIZES = 4_000
-"""Number of rows whose images' sizes are read, which limits the time."""
+MOST_SIZES = 4_000  # number of rows whose images' sizes are read, which limits the time
 
 
 def image_vectors(
@@ -85,14 +83,10 @@ class Described(NamedTuple):
 
     vectors: NDArray[np.float32]
     """(rows, DIMENSIONS): the descriptor of the row's image, or the mean of all if that was not read"""
-    images: int
-    """number of images read"""
-    broken: int
-    """number of unreadable or too large images"""
-    left_out: int
-    """number of images that were not sampled"""
-    first_broken: str = ""
-    """image_id of the first that was not read"""
+    images: int  # number of images read
+    broken: int  # number of unreadable or too large images
+    left_out: int  # number of images that were not sampled
+    first_broken: str = ""  # image_id of the first that was not read
 
 
 def image_descriptors(

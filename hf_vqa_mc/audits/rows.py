@@ -20,30 +20,22 @@ from hf_vqa_mc.text.operators import comparable_keys
 
 PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
-PERIODS = range(2, 13)
-"""Periods of labels that are searched for."""
+PERIODS = range(2, 13)  # periods of labels that are searched for
 BLOCKS, LEAST_ROWS = (20, 5, 100), 20
 """Maximum numbers of blocks of rows whose labels are compared (the linter: the first), and minimum rows of each."""
-MOST_WORDS = 40
-"""Maximum length of a question's beginning, which limits memory if one question is very long."""
+MOST_WORDS = 40  # maximum length of a question's beginning, which limits memory if one question is very long
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """All distinct texts of the splits of a dataset; a text's number is its index."""
 
-    choices: list[str]
-    """distinct choices, as published"""
-    keys: NDArray[np.int32]
-    """(choices,): number of the comparable text, shared by choices that count as the same text"""
-    key_texts: list[str]
-    """(keys,): the comparable texts"""
-    questions: list[str]
-    """distinct questions, as published"""
-    signed: NDArray[np.bool_]
-    """(choices,): whether operators or case make it different from all texts with other keys"""
-    tuples: NDArray[np.bool_]
-    """(choices,): whether it is a tuple, which differs from tuples with other keys"""
+    choices: list[str]  # distinct choices, as published
+    keys: NDArray[np.int32]  # (choices,): number of the comparable text, shared by choices that count as the same text
+    key_texts: list[str]  # (keys,): the comparable texts
+    questions: list[str]  # distinct questions, as published
+    signed: NDArray[np.bool_]  # (choices,): whether operators or case make it different from all texts with other keys
+    tuples: NDArray[np.bool_]  # (choices,): whether it is a tuple, which differs from tuples with other keys
 
     @cached_property
     def worded(self) -> Words:
@@ -68,14 +60,10 @@ class Vocabulary:
 class Rows:
     """The rows of a split with the target in column 0, which probes must not exploit."""
 
-    texts: NDArray[np.int32]
-    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
-    positions: NDArray[np.int32]
-    """(rows, choices): index of each choice in the published order, padded with MISSING"""
-    questions: NDArray[np.int32]
-    """(rows,): index of each question in ``vocabulary.questions``"""
-    vocabulary: Vocabulary
-    """shared by all splits of the dataset"""
+    texts: NDArray[np.int32]  # (rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING
+    positions: NDArray[np.int32]  # (rows, choices): index of each choice in the published order, padded with MISSING
+    questions: NDArray[np.int32]  # (rows,): index of each question in ``vocabulary.questions``
+    vocabulary: Vocabulary  # shared by all splits of the dataset
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -152,10 +140,8 @@ class Rows:
 class ShuffledRows(Rows):
     """Rows with shuffled choices, so that features of ``texts`` cannot leak the target."""
 
-    target: NDArray[np.int64]
-    """(rows,): column of each row's target; only for fitting"""
-    came_from: NDArray[np.int64]
-    """(rows, choices): original column of each choice in `Rows`"""
+    target: NDArray[np.int64]  # (rows,): column of each row's target; only for fitting
+    came_from: NDArray[np.int64]  # (rows, choices): original column of each choice in `Rows`
 
     @cached_property
     def is_target(self) -> NDArray[np.bool_]:

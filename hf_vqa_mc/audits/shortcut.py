@@ -14,18 +14,12 @@ from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_
 from hf_vqa_mc.scoring.table import points
 from hf_vqa_mc.text.counted import counted
 
-FOLDS = 5
-"""Folds of the audited rows for cross-validation; they share no images."""
-TIED = 1e-9
-"""Scores that differ by less are ties: the order of summation changes the last digits."""
-ALARM_LEVEL = (1 - CONFIDENCE) / 2
-"""Familywise error rate of alarms in an audit."""
-UNCERTAIN = 0.1
-"""Half of the median interval of gains, as a fraction, above which the rows are too few for a verdict."""
-MOST_NAMES = 3
-"""Maximum number of probes that are named for one reason why they were not run."""
-CROSS_FITTED = ("accuracy", "gain", "low", "high", "rows")
-"""Figures of cross-fitted probes in audit.json."""
+FOLDS = 5  # folds of the audited rows for cross-validation; they share no images
+TIED = 1e-9  # scores that differ by less are ties: the order of summation changes the last digits
+ALARM_LEVEL = (1 - CONFIDENCE) / 2  # familywise error rate of alarms in an audit
+UNCERTAIN = 0.1  # half of the median interval of gains, as a fraction, above which the rows are too few for a verdict
+MOST_NAMES = 3  # maximum number of probes that are named for one reason why they were not run
+CROSS_FITTED = ("accuracy", "gain", "low", "high", "rows")  # figures of cross-fitted probes in audit.json
 
 
 class ProbeInputs(StrEnum):
@@ -102,13 +96,10 @@ class Prediction:
 class Shortcut(Prediction):
     """The prediction of a named strategy."""
 
-    name: str
-    """unique name, such as ``longest choice``"""
+    name: str  # unique name, such as ``longest choice``
     sees: ProbeInputs
-    sentence: str
-    """continues "A strategy that ...": ``picks the longest choice``"""
-    trained: bool = False
-    """whether it is a fitted model or a language model, not a count"""
+    sentence: str  # continues "A strategy that ...": ``picks the longest choice``
+    trained: bool = False  # whether it is a fitted model or a language model, not a count
     fitted: bool = False
     """whether it is fitted on labels: of the training split, or of other audited rows if there are ``folds``"""
 
@@ -139,10 +130,8 @@ class Estimate:
     gain: float
     low: float
     high: float
-    p: float
-    """one-sided p-value against chance"""
-    rows: int
-    """number of rows that it was evaluated on"""
+    p: float  # one-sided p-value against chance
+    rows: int  # number of rows that it was evaluated on
 
 
 def estimate(
@@ -191,8 +180,7 @@ class Gain:
 
     shortcut: Shortcut
     estimate: Estimate
-    p_holm: float
-    """one-sided p-value, adjusted for all shortcuts of the audit; 1 for a probe with all inputs"""
+    p_holm: float  # one-sided p-value, adjusted for all shortcuts of the audit; 1 for a probe with all inputs
     cross_fitted: Estimate | None = None
     """fitted on other rows of the audited split; None if it is fitted on nothing, or was not run so"""
 

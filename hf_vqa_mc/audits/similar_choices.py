@@ -15,21 +15,16 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.text.embeddings import embedding_families
 
-MOST_LETTERS = 400
-"""Maximum number of characters of a choice that are compared."""
-MOST_WORDS = 400
-"""Maximum number of words of a choice and of a question that are compared."""
-MOST_CHOICES = 100
-"""Maximum number of choices of a row that are compared pairwise."""
-CHOICES_AT_ONCE = 1 << 16
-"""Choices whose embeddings are multiplied at a time."""
+MOST_LETTERS = 400  # maximum number of characters of a choice that are compared
+MOST_WORDS = 400  # maximum number of words of a choice and of a question that are compared
+MOST_CHOICES = 100  # maximum number of choices of a row that are compared pairwise
+CHOICES_AT_ONCE = 1 << 16  # choices whose embeddings are multiplied at a time
 IDENTICAL = 1_000_000
 """Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 JOINTS = str.maketrans("", "", " -'’")
 
 Numbers = NDArray[np.integer]
-Lists = Any
-"""sparse csr (texts, items): the items of each text, such as words, perhaps several times"""
+Lists = Any  # sparse csr (texts, items): the items of each text, such as words, perhaps several times
 
 
 def choice_pairs(keys: Numbers) -> Iterator[tuple[Numbers, int, int, Numbers, Numbers]]:

@@ -25,12 +25,9 @@ Codes = NDArray[np.int32]
 class Words:
     """The words of each text, see `text.normalisation.words`."""
 
-    numbers: Codes
-    """(all words,): number of each word, concatenated"""
-    starts: NDArray[np.int64]
-    """(texts + 1,): start of each text's words"""
-    words: pa.Array
-    """large_string: the distinct words"""
+    numbers: Codes  # (all words,): number of each word, concatenated
+    starts: NDArray[np.int64]  # (texts + 1,): start of each text's words
+    words: pa.Array  # large_string: the distinct words
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -67,10 +64,8 @@ class Tree:
 
     nodes: Codes
     """(questions, depth): node of each distinct question's first word, first two words and so on; else MISSING"""
-    parents: NDArray[np.int64]
-    """(nodes,): MISSING for a first word"""
-    words: Codes
-    """(nodes,): number of the last word"""
+    parents: NDArray[np.int64]  # (nodes,): MISSING for a first word
+    words: Codes  # (nodes,): number of the last word
 
     @classmethod
     def of(cls, words: Words, depth: int) -> "Tree":
@@ -105,10 +100,8 @@ class Tree:
 class Column:
     """Texts by number; empty texts are missing."""
 
-    distinct: pa.Array
-    """large_string: distinct texts; some may occur in no row"""
-    codes: Codes
-    """(rows,): index of each row's text, MISSING without one"""
+    distinct: pa.Array  # large_string: distinct texts; some may occur in no row
+    codes: Codes  # (rows,): index of each row's text, MISSING without one
 
     @classmethod
     def of(cls, texts: pa.Array | pa.ChunkedArray) -> Self:
@@ -175,10 +168,8 @@ class Column:
 class Lists:
     """Several texts per row."""
 
-    flat: Column
-    """the texts of all rows, concatenated"""
-    lengths: NDArray[np.int64]
-    """(rows,)"""
+    flat: Column  # the texts of all rows, concatenated
+    lengths: NDArray[np.int64]  # (rows,)
 
     @classmethod
     def of(cls, lists: pa.Array | pa.ChunkedArray) -> Self:
@@ -197,8 +188,7 @@ class Lists:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
-NO_LISTS = Lists.of(pa.array([], pa.list_(pa.string())))
-"""Of a dataset without them."""
+NO_LISTS = Lists.of(pa.array([], pa.list_(pa.string())))  # of a dataset without them
 
 
 def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -21,13 +21,10 @@ from hf_vqa_mc.listing import Listing
 
 __all__ = ["CHECKS", "Check", "Issues", "Linting", "lint_benchmark", "read_known"]
 
-CHECKS: Listing[Check] = Listing("check", *ROWS, *TEXTS, *LEAKS)
-"""In the order of the table, within each severity."""
-DETAIL = 200
-"""Maximum number of characters of a detail."""
+CHECKS: Listing[Check] = Listing("check", *ROWS, *TEXTS, *LEAKS)  # in the order of the table, within each severity
+DETAIL = 200  # maximum number of characters of a detail
 COLUMNS = ("check", "severity", "split", "row", "question_id", "detail")
-KEY = ("check", "split", "question_id")
-"""Columns by which an issue is known."""
+KEY = ("check", "split", "question_id")  # columns by which an issue is known
 GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")
 """Beginnings of cells that `text.tables.csv_bytes` marked, as spreadsheets would take them for formulas."""
 
@@ -37,16 +34,13 @@ class Linting:
     """The issues of a benchmark."""
 
     dataset: str
-    rows: int
-    """number of checked rows, those that cannot be read included"""
+    rows: int  # number of checked rows, those that cannot be read included
     read_as: str
     notes: list[str]
     issues: pa.Table
     """``COLUMNS``, the most severe first; split, row and question_id are null for issues of the whole benchmark"""
-    ignored: int
-    """number of issues that the list of known ones has"""
-    stale: list[str]
-    """entries of the list of known issues that were not found again"""
+    ignored: int  # number of issues that the list of known ones has
+    stale: list[str]  # entries of the list of known issues that were not found again
 
     def counts(self) -> dict[Check, int]:
         """Number of issues of each check that has some, the most severe checks first."""

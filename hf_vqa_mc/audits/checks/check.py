@@ -25,11 +25,9 @@ from hf_vqa_mc.io.progress import Progress
 
 ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
 """An error makes a row unusable or its score wrong; a warning needs a look; a note is for information."""
-ROW = "(row number)"
-"""Added column with the number of each row in all splits; messages may list it among the columns."""
+ROW = "(row number)"  # added column with the number of each row in all splits; messages may list it among the columns
 THREADS = 4
-WHOLE = -1
-"""Row of an issue of the whole benchmark."""
+WHOLE = -1  # row of an issue of the whole benchmark
 
 
 class Issues(NamedTuple):
@@ -62,8 +60,7 @@ class Check:
 class ImageCheck(NamedTuple):
     """What was found out about an image."""
 
-    digest: str = ""
-    """of its content; "" if it could not be read"""
+    digest: str = ""  # of its content; "" if it could not be read
     problem: str = ""
     is_missing: bool = False
 
@@ -73,14 +70,10 @@ class Linted:
     """A benchmark as checks see it."""
 
     benchmark: Benchmark
-    data: Data
-    """the rows that could be read, of all splits"""
-    tables: dict[str, pa.Table]
-    """all columns of all rows by split, and ROW"""
-    ids: pa.Array
-    """question ids of the rows of all splits; row numbers if there are none"""
-    faulty: list[FaultyRow]
-    """the rows that could not be read, with numbers of rows of all splits"""
+    data: Data  # the rows that could be read, of all splits
+    tables: dict[str, pa.Table]  # all columns of all rows by split, and ROW
+    ids: pa.Array  # question ids of the rows of all splits; row numbers if there are none
+    faulty: list[FaultyRow]  # the rows that could not be read, with numbers of rows of all splits
     progress: Progress
     skip_images: bool = False
 

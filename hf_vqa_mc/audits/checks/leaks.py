@@ -16,17 +16,13 @@ from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTI
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
-MOST_VALUES = 1000
-"""A column with more values is not searched for labels."""
+MOST_VALUES = 1000  # A column with more values is not searched for labels
 PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1
 """A column predicts the label if chi-square is so significant, and the most frequent label of each value is right in
 so many more rows than the most frequent label of all, as a fraction."""
-REPEATS = 0.9
-"""Share of the rows in which a column that repeats the target equals it."""
-SHORTEST = 3
-"""Minimum number of letters of a target that is searched for in names."""
-NAMED_GAIN = 0.05
-"""Names give the target away if they have it in so many more rows than a decoy, as a fraction."""
+REPEATS = 0.9  # share of the rows in which a column that repeats the target equals it
+SHORTEST = 3  # minimum number of letters of a target that is searched for in names
+NAMED_GAIN = 0.05  # names give the target away if they have it in so many more rows than a decoy, as a fraction
 
 
 def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted) -> NDArray[np.int64]:

@@ -162,8 +162,7 @@ NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan
 MISSING_TEXT = f"^(?:{'|'.join(map(re.escape, NOT_AVAILABLE))})$"
 LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
 MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"
-IMAGE_MARK = r"<image[^<>]{0,20}>"
-"""Where the image belongs, as in MMMU; no HTML."""
+IMAGE_MARK = r"<image[^<>]{0,20}>"  # where the image belongs, as in MMMU; no HTML
 CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u009f\u200b\u202a-\u202e\u2066-\u2069\ufeff]"
 SPACES = r"^\s|\s$|\s\s"
 Hits = Callable[[Column], NDArray[np.bool_]]

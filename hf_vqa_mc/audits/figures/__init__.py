@@ -8,5 +8,4 @@ from hf_vqa_mc.listing import Listing
 
 __all__ = ["FIGURES", "Figure", "Found", "Share"]
 
-FIGURES: Listing[Figure] = Listing("figure", *QUESTIONS, *ANSWERS, *CHOICES)
-"""In the order of the page."""
+FIGURES: Listing[Figure] = Listing("figure", *QUESTIONS, *ANSWERS, *CHOICES)  # in the order of the page

@@ -17,16 +17,12 @@ from hf_vqa_mc.sources.open_ended import entropy
 from hf_vqa_mc.text.normalisation import YES_NO
 
 STEPS = (1, 2, 5)
-TOP = 1000
-"""Answers of the baselines (Antol et al. 2015, section 5)."""
-AGREE, DISAGREE = 7, 3
-"""Bounds of the groups of Antol et al. 2015, Figure 6."""
+TOP = 1000  # answers of the baselines (Antol et al. 2015, section 5)
+AGREE, DISAGREE = 7, 3  # bounds of the groups of Antol et al. 2015, Figure 6
 GROUPS = (f"fewer than {DISAGREE} agree", f"{DISAGREE} to {AGREE - 1} agree", f"{AGREE} or more agree")
 NUMBER = r"^(\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten)$"
-SHOWN = 10
-"""Answers of a type (Hudson and Manning 2019, Figure 11: "the top 10 answers")."""
-MOST_TYPES = 200
-"""Maximum number of types in a table; the largest."""
+SHOWN = 10  # answers of a type (Hudson and Manning 2019, Figure 11: "the top 10 answers")
+MOST_TYPES = 200  # maximum number of types in a table; the largest
 TYPE_COLUMNS = ("type", "questions", "share", "different answers", "most frequent answer", "its share", "entropy")
 Group = Callable[[Data], Column | None]
 _NOTHING = np.zeros(0, np.int64)

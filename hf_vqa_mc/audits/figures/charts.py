@@ -11,10 +11,8 @@ from hf_vqa_mc.audits.figures.figure import Share, Sides, Table, number_text
 
 Point = tuple[float, float]
 
-WIDTH = 480.0
-"""Units; text of 13 units is readable at 340 pixels, the width of a phone."""
-SERIES = ("a", "b")
-"""Colours of the first and second dataset."""
+WIDTH = 480.0  # units; text of 13 units is readable at 340 pixels, the width of a phone
+SERIES = ("a", "b")  # colours of the first and second dataset
 CATEGORIES = *OWN, OTHERS = tuple(f"c{number}" for number in range(8))
 """Colours of the most frequent parts of stacked bars, and the grey of all others."""
 _CATEGORY_COLOURS = ("#7fb7be", "#e3a36f", "#a9b665", "#b79fd0", "#e08d8d", "#8fb0dd", "#d9c064", "#a8a39b")
@@ -29,20 +27,14 @@ COLOURS = {
     **{name: (colour, colour) for name, colour in zip(CATEGORIES, _CATEGORY_COLOURS, strict=True)},
 }
 """Name to the colour in light and in dark mode; "on" is that of text on `CATEGORIES`."""
-MOST_NAME = 0.5 * WIDTH
-"""Maximum width of the names on the left of bars."""
+MOST_NAME = 0.5 * WIDTH  # maximum width of the names on the left of bars
 ROW, BAR = 24.0, 14.0
-MOST_BARS = 24
-"""Maximum number of bars and of stacked bars; all are in the table."""
-PLOT = 220.0
-"""Height of a plot with axes."""
+MOST_BARS = 24  # maximum number of bars and of stacked bars; all are in the table
+PLOT = 220.0  # height of a plot with axes
 SUNBURST = 450.0
-HOLE = 0.16
-"""Radius of the hole in the middle of a sunburst, as a share of its radius."""
-VISIBLE = 0.001
-"""Smallest length of a bar, as a share of the longest."""
-LEGIBLE = 10.0
-"""Smallest width of an arc with a word, in units."""
+HOLE = 0.16  # radius of the hole in the middle of a sunburst, as a share of its radius
+VISIBLE = 0.001  # smallest length of a bar, as a share of the longest
+LEGIBLE = 10.0  # smallest width of an arc with a word, in units
 
 
 class Shape(NamedTuple):
@@ -61,8 +53,7 @@ class Label(NamedTuple):
     y: float
     text: str
     size: float = 13.0
-    anchor: str = "start"
-    """start, middle or end"""
+    anchor: str = "start"  # start, middle or end
     colour: str = "ink"
     angle: float = 0.0
 
@@ -109,8 +100,7 @@ def shortened(text: str, most: float, size: float = 13.0) -> str:
 class Bars:
     """A horizontal bar per row of the table, two with two datasets."""
 
-    names: str
-    """column of names"""
+    names: str  # column of names
     values: str
 
     def __call__(self, sides: Sides) -> Drawing | None:
@@ -151,8 +141,7 @@ class Lines:
     y: str
     x_title: str
     logarithmic: bool = False
-    until: float = 0.999
-    """share of the rows after which the tail of a distribution is not drawn"""
+    until: float = 0.999  # share of the rows after which the tail of a distribution is not drawn
 
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them with axes from 0."""
@@ -248,8 +237,7 @@ class Stacked:
 class Sunburst:
     """Rings of words: the first in the middle; an arc is as long as its share of the questions."""
 
-    words: tuple[str, ...]
-    """columns of the words, first to last; None behind a shorter beginning"""
+    words: tuple[str, ...]  # columns of the words, first to last; None behind a shorter beginning
     value: str
 
     def __call__(self, sides: Sides) -> Drawing | None:

@@ -30,8 +30,7 @@ class Found:
     """columns of equal length: texts, integers, floats or `Share`; None for an empty cell"""
 
 
-Sides: TypeAlias = Sequence[tuple[str, Found]]
-"""Name of each dataset and what was found."""
+Sides: TypeAlias = Sequence[tuple[str, Found]]  # name of each dataset and what was found
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,8 @@ class Described:
     """What a figure finds in the described datasets."""
 
     figure: Figure
-    found: list[Found | None]
-    """by dataset; None where it does not apply"""
-    reasons: list[str]
-    """by dataset: why it does not apply, else "" """
+    found: list[Found | None]  # by dataset; None where it does not apply
+    reasons: list[str]  # by dataset: why it does not apply, else ""
 
     def sides(self, names: Sequence[str]) -> Sides:
         """Names and findings of the datasets."""
@@ -126,10 +123,8 @@ class Description:
 
     names: list[str]
     notes: list[str]
-    figures: list[Described]
-    """those that apply to a dataset"""
-    left_out: dict[str, str]
-    """figure to the reason why it does not apply"""
+    figures: list[Described]  # those that apply to a dataset
+    left_out: dict[str, str]  # figure to the reason why it does not apply
 
     def as_json(self) -> dict[str, Any]:
         """All numbers and tables; fractions."""

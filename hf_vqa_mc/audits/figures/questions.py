@@ -21,24 +21,16 @@ from hf_vqa_mc.audits.texts import Column, Tree, Words
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-DEPTH = 4
-"""Words of the sunburst (Antol et al. 2015, Figure 3)."""
-SMALLEST_ARC = 0.002
-"""Smallest share of an arc; the description of `first_words` has it, too."""
+DEPTH = 4  # words of the sunburst (Antol et al. 2015, Figure 3)
+SMALLEST_ARC = 0.002  # smallest share of an arc; the description of `first_words` has it, too
 RANKS = ("first word", "second word", "third word", "fourth word")
-USUAL = 4, 10
-"""Most questions have so many words (Antol et al. 2015, section 4.1)."""
-LEAST = 0.01
-"""Smallest share of the questions that makes a beginning a type of its own."""
-LONGEST = 5
-"""Maximum number of words of a counted beginning."""
-UNLISTED = "none of the above"
-"""As VQA calls questions with no listed beginning."""
+USUAL = 4, 10  # most questions have so many words (Antol et al. 2015, section 4.1)
+LEAST = 0.01  # smallest share of the questions that makes a beginning a type of its own
+LONGEST = 5  # maximum number of words of a counted beginning
+UNLISTED = "none of the above"  # as VQA calls questions with no listed beginning
 CLASSES = ("noun", "verb", "adjective", "preposition")
-COMPARED = 3
-"""Nouns, verbs and adjectives are compared (Antol et al. 2015, section 4.4)."""
-SHOWN = 10
-"""Most frequent words of a class in the table."""
+COMPARED = 3  # nouns, verbs and adjectives are compared (Antol et al. 2015, section 4.4)
+SHOWN = 10  # most frequent words of a class in the table
 OTHER, NOUN, VERB, ADJECTIVE, PREPOSITION, DETERMINER = range(6)
 """Classes of words; auxiliaries are verbs, determiners are counted as no class."""
 

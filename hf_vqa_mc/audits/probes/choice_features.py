@@ -16,24 +16,15 @@ from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 
-READ = 400
-"""Maximum number of characters read of a text; limits the time for huge cells."""
-AT_ONCE = 20_000
-"""Rows whose texts are compared at a time."""
-POSITIONS = 10
-"""Positions with a column each; later positions share one."""
-COLUMNS = 1 << 18
-"""Size of the hash table; of 100,000 distinct crosses a third collide."""
-CHOICE_WORDS, QUESTION_WORDS = 8, 24
-"""Maximum number of words of each text."""
-CLUSTERS = (8, 64)
-"""Numbers of coarse and of fine image clusters."""
-ROWS_A_CLUSTER = 20
-"""Minimum number of rows per cluster."""
-DIRECTIONS = 16
-"""Number of principal components."""
-FITTED_ON = 20_000
-"""Maximum number of rows that clusters and components are fitted on."""
+READ = 400  # maximum number of characters read of a text; limits the time for huge cells
+AT_ONCE = 20_000  # rows whose texts are compared at a time
+POSITIONS = 10  # positions with a column each; later positions share one
+COLUMNS = 1 << 18  # size of the hash table; of 100,000 distinct crosses a third collide
+CHOICE_WORDS, QUESTION_WORDS = 8, 24  # maximum number of words of each text
+CLUSTERS = (8, 64)  # numbers of coarse and of fine image clusters
+ROWS_A_CLUSTER = 20  # minimum number of rows per cluster
+DIRECTIONS = 16  # number of principal components
+FITTED_ON = 20_000  # maximum number of rows that clusters and components are fitted on
 
 _NUMBERS = frozenset((*SMALL_NUMBERS, "many", "several", "dozen", "hundred", "thousand"))
 _ABOVE = ("of the above", "of these", "of them", "both ", "all of", "none of", "neither")
@@ -43,10 +34,8 @@ _YES_NO_VERBS = frozenset(
 
 Columns = dict[str, NDArray[np.float32]]
 """Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
-Tokens = NDArray[np.int64]
-"""(items, tokens): token numbers of each item, padded with MISSING"""
-TextTokens = tuple[Tokens, Tokens]
-"""(texts,): text numbers, ascending; (texts, most): the words of each"""
+Tokens = NDArray[np.int64]  # (items, tokens): token numbers of each item, padded with MISSING
+TextTokens = tuple[Tokens, Tokens]  # (texts,): text numbers, ascending; (texts, most): the words of each
 ImageGroups = tuple[Tokens, NDArray[np.float32]]
 """(rows, granularities): cluster number of the image, MISSING without an image; (rows, DIRECTIONS): principal
 components with unit variance, 0 without an image"""

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 Contexts = NDArray[np.integer]
 """(rows,): index of the context in which each row is counted; MISSING without one: a fifth word, if there are four"""
-Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""values (choices,) of the training rows and of the test rows"""
+Pair = tuple[NDArray[np.float64], NDArray[np.float64]]  # values (choices,) of the training rows and of the test rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,7 @@ class CrossFittedCounts:
     """
 
     train: ShuffledRows
-    folds: NDArray[np.integer]
-    """(training rows,): fold of each, from 0"""
+    folds: NDArray[np.integer]  # (training rows,): fold of each, from 0
     test: ShuffledRows
     least: int = 0
     """Minimum frequency of a text; counts of rarer texts are 0.
@@ -99,10 +97,8 @@ def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(bounded / (1 - bounded))
 
 
-FIRST_WORDS = 8
-"""Number of beginnings of the question that are contexts; the last context is the whole question."""
-SEEN_IN = 2
-"""Minimum number of non-zero training values of a sparse column."""
+FIRST_WORDS = 8  # number of beginnings of the question that are contexts; the last context is the whole question
+SEEN_IN = 2  # minimum number of non-zero training values of a sparse column
 
 
 class Features:

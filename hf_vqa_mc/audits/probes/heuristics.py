@@ -19,10 +19,8 @@ from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
-POSITIONS = "ABCDEFGHIJ"
-"""Letters of the positions with a heuristic each."""
-READ = 200
-"""Maximum number of characters whose script is determined."""
+POSITIONS = "ABCDEFGHIJ"  # letters of the positions with a heuristic each
+READ = 200  # maximum number of characters whose script is determined
 NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$"
 
 

@@ -24,15 +24,12 @@ EPOCHS = 8.0
 RECIPE: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.003,
                           "model_settings": {"hidden_size": 512, "dropout": 0.2}}  # fmt: skip
 """As in ``vqa-mc quickstart``."""
-VALIDATED = 10
-"""One of this many images is held out to choose the best epoch."""
+VALIDATED = 10  # one of this many images is held out to choose the best epoch
 COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_type")
 MLP_COST, MODEL_COST = 20, 30
 BATCH_SIZE = 32
-READ = 2000
-"""Maximum number of characters read of a text."""
-LONGEST = 512
-"""Maximum number of tokens; longer prompts are truncated from the left."""
+READ = 2000  # maximum number of characters read of a text
+LONGEST = 512  # maximum number of tokens; longer prompts are truncated from the left
 
 
 def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDArray[np.float64]:

@@ -15,8 +15,7 @@ from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
 
-Groups = NDArray[np.int64]
-"""(rows,): a number from 0 for each row; rows of one group may have the same label"""
+Groups = NDArray[np.int64]  # (rows,): a number from 0 for each row; rows of one group may have the same label
 
 
 def _names(column: str, context: Context) -> list[Groups]:

@@ -18,14 +18,10 @@ from hf_vqa_mc.audits.shortcut import ProbeInputs
 
 TREES, LEAF, SHARE = 200, 8, 0.7
 """Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
-STRENGTH = 0.5
-"""Logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer."""
-STEPS = 100
-"""Logistic regression: max_iter."""
-MOST_FITTED = 25_000
-"""Maximum number of choices that a tree is fitted on."""
-AT_ONCE = 20_000
-"""Choices that the forest predicts at a time."""
+STRENGTH = 0.5  # logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer
+STEPS = 100  # logistic regression: max_iter
+MOST_FITTED = 25_000  # maximum number of choices that a tree is fitted on
+AT_ONCE = 20_000  # choices that the forest predicts at a time
 COST = 10
 
 Odds = NDArray[np.float64]

@@ -18,10 +18,8 @@ from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, PriorRule, decoys_per_row, target_picked
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-DEPTHS = range(2, 9)
-"""Depths of WordNet's branches, from "object" to kinds of things; "color" is at 5."""
-MOST_SENSES = 4
-"""Number of senses of a word, the most frequent ones: "white" as a colour is its second."""
+DEPTHS = range(2, 9)  # depths of WordNet's branches, from "object" to kinds of things; "color" is at 5
+MOST_SENSES = 4  # number of senses of a word, the most frequent ones: "white" as a colour is its second
 FORMS = ((r"\p{Lu}+", "A"), (r"[\p{Ll}\p{Lo}\p{Lm}]+", "a"), (r"\p{N}+", "0"))
 """Replacements that leave the form of a text: "Twelve at 12:30" becomes "Aa a 0:0"."""
 

@@ -24,8 +24,7 @@ from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 
-LEAST_COUNTED = 20
-"""Without a training split, minimum frequency of a text: see `CrossFittedCounts.least`."""
+LEAST_COUNTED = 20  # without a training split, minimum frequency of a text: see `CrossFittedCounts.least`
 
 Values = NDArray[np.float64]
 
@@ -81,19 +80,16 @@ class Context:
     """The audited rows, and the data that probes are fitted on."""
 
     split: Split
-    rows: Rows
-    """rows of ``split``, the target in column 0"""
+    rows: Rows  # rows of ``split``, the target in column 0
     train: Split | None = None
-    train_rows: Rows | None = None
-    """rows of ``train``, with the same vocabulary as ``rows``"""
+    train_rows: Rows | None = None  # rows of ``train``, with the same vocabulary as ``rows``
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
     started: float = field(default_factory=time.monotonic)
     """value of `time.monotonic` at the start of the audit, and so of its time limit"""
     evaluated: int | None = EVALUATED
     """size of the random sample of rows that trained probes are evaluated on; None for all rows"""
-    running: str = ""
-    """name of the probe that runs, for progress"""
+    running: str = ""  # name of the probe that runs, for progress
 
     @classmethod
     def of(cls, benchmark: Benchmark, settings: ProbeSettings, progress: Progress = silent) -> "Context":

@@ -20,18 +20,14 @@ from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.audits.similar_choices import trigram_codes
 from hf_vqa_mc.decoys.candidates import MISSING
 
-SEEN_IN = 2
-"""Minimum number of training choices, or of training questions, that have a feature."""
+SEEN_IN = 2  # minimum number of training choices, or of training questions, that have a feature
 MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
 """Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
 are used; this limits the time if all texts differ."""
-FIRST_WORDS = 6
-"""Maximum length of the beginnings of questions."""
-TRIGRAMS = 1 << 14
-"""Size of the hash table of character trigrams."""
+FIRST_WORDS = 6  # maximum length of the beginnings of questions
+TRIGRAMS = 1 << 14  # size of the hash table of character trigrams
 
-Bags = Any
-"""sparse float32 (texts, features): the weight of each feature in each text"""
+Bags = Any  # sparse float32 (texts, features): the weight of each feature in each text
 Numbers = NDArray[np.int64]
 
 
@@ -89,8 +85,7 @@ FITTED = 5
 PRESENTED = 150
 """Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
 fewer networks and then fewer epochs."""
-DECIMALS = 5
-"""Decimals of log odds; rounding makes choices without known features tie."""
+DECIMALS = 5  # decimals of log odds; rounding makes choices without known features tie
 
 
 def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:

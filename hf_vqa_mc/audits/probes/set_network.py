@@ -19,8 +19,7 @@ DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3
 """Size of the embeddings and of the hidden layers, and dropout of the hidden layers."""
 CHOICE_DEVIATION, QUESTION_DEVIATION = 0.03, 0.1
 """Standard deviation of the initial embeddings; with 0.1 for choices, rare words and trigrams are overfitted."""
-WORD_DROPOUT = 0.3
-"""Dropout of the features of questions."""
+WORD_DROPOUT = 0.3  # dropout of the features of questions
 LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15
 """Adam's learning rate, and maximum numbers of rows and of choices of a batch."""
 NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
@@ -28,26 +27,21 @@ NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
 
 On `qou` decoys of COCO-QA, with the question: one network of 4 epochs 50.9%, four of 8 epochs 53.6%.
 """
-LEAST_EPOCHS = 4
-"""Number of epochs of the only network where there are too many rows for more."""
+LEAST_EPOCHS = 4  # number of epochs of the only network where there are too many rows for more
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
-Bags = Any
-"""sparse float32 (texts, features): the weight of each feature in each text"""
+Bags = Any  # sparse float32 (texts, features): the weight of each feature in each text
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What the network sees."""
 
-    choices: NDArray[np.int64]
-    """(rows, choices): index of each choice in ``choice_bags``, negative for padding"""
+    choices: NDArray[np.int64]  # (rows, choices): index of each choice in ``choice_bags``, negative for padding
     choice_bags: Bags
-    questions: NDArray[np.int64]
-    """(rows,): index of each question in ``question_bags``"""
-    question_bags: Bags | None
-    """None if questions are not seen"""
+    questions: NDArray[np.int64]  # (rows,): index of each question in ``question_bags``
+    question_bags: Bags | None  # None if questions are not seen
     images: Callable[[Rows], NDArray[np.float32]] | None
     """returns the image vectors of rows, (rows, dimensions); None if images are not seen"""
 
