@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.probes.pair_models import pairwise_weights
+from hf_vqa_mc.audits.probes.small_models import pairwise_weights
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.errors import InputError
 

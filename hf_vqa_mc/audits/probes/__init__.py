@@ -2,11 +2,9 @@
 
 from hf_vqa_mc.audits.probes.heuristics import COSINES, HEURISTICS
 from hf_vqa_mc.audits.probes.large_models import LANGUAGE_MODELS, MLPS
-from hf_vqa_mc.audits.probes.orders import ORDERS
-from hf_vqa_mc.audits.probes.pair_models import PAIR_MODELS
-from hf_vqa_mc.audits.probes.priors import PRIORS
+from hf_vqa_mc.audits.probes.priors import ORDERS, PRIORS
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, run_cross_fitted, run_probes
-from hf_vqa_mc.audits.probes.set_models import SET_MODELS
+from hf_vqa_mc.audits.probes.small_models import PAIR_MODELS, SET_MODELS
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.listing import Listing
 

@@ -1,11 +1,14 @@
-"""Probes that judge the choices of a row together, and their texts as bags of features.
+"""Small models as probes, for each set of inputs: logistic regression, random forest, and networks of whole rows.
 
-Features are words, bigrams and character trigrams, so that embeddings generalise to unseen texts. Models that judge
-each choice by itself miss relations between choices: with decoys of two kinds, the target is the only choice that fits
-both.
+The networks judge the choices of a row together, and their texts as bags of words, bigrams and character trigrams, so
+that embeddings generalise to unseen texts. Models that judge each choice by itself miss relations between choices:
+with decoys of two kinds, the target is the only choice that fits both.
 """
 
+import os
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -19,6 +22,90 @@ from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.audits.similar_choices import trigram_codes
 from hf_vqa_mc.decoys.candidates import MISSING
+
+TREES, LEAF, SHARE = 200, 8, 0.7
+"""Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
+STRENGTH = 0.5  # logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer
+STEPS = 100  # logistic regression: max_iter
+MOST_FITTED = 25_000  # maximum number of choices that a tree is fitted on
+AT_ONCE = 20_000  # choices that the forest predicts at a time
+PAIR_COST, SET_COST = 10, 15
+
+Odds = NDArray[np.float64]
+
+
+def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  sparse matrices
+    """A pairwise conditional logit: P(target, not decoy) = sigmoid(weights · (target - decoy)).
+
+    Features shared by all choices of a row cancel out. All rows have the same weight. ``train`` and ``test`` are
+    (choices, columns); the result are log odds of the test choices. The fit is deterministic.
+    """
+    number = np.cumsum(rows.valid.ravel()).reshape(rows.valid.shape) - 1
+    row, column = (rows.valid & ~rows.is_target).nonzero()
+    if len(row) < 2:  # the model needs both classes
+        return np.zeros(test.shape[0])
+    difference = scipy.sparse.csr_matrix(train[number[row, rows.target[row]]] - train[number[row, column]])
+    odds: Odds = test @ pairwise_weights(difference, 1.0 / np.maximum(rows.sizes[row] - 1, 1), STRENGTH)
+    return odds
+
+
+def pairwise_weights(difference: Any, sample_weight: Odds, strength: float) -> Odds:  # noqa: ANN401  sparse
+    """The weights (columns,) of a conditional logit on differences target - decoy (pairs, columns), at least two."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    sign = np.where(np.arange(len(sample_weight)) % 2, 1, -1)  # the model needs both classes
+    model = LogisticRegression(C=strength, fit_intercept=False, max_iter=STEPS, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        signed = scipy.sparse.diags_array(sign.astype(np.float32)).tocsr() @ difference
+        model.fit(signed, sign, sample_weight=sample_weight)
+    found: NDArray[np.float64] = model.coef_[0]
+    return found
+
+
+def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  arrays
+    """Classify each choice by its features; for arguments and result see `logistic_regression`."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    n_fitted = max(min(int(SHARE * len(train)), MOST_FITTED), 1)
+    forest = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=LEAF, max_features="sqrt",
+                                    max_samples=n_fitted, n_jobs=-1, random_state=seed)  # fmt: skip
+    forest.fit(train, rows.is_target[rows.valid])
+    if len(forest.classes_) == 1:  # rows of one choice
+        return np.zeros(len(test))
+
+    chance = np.zeros(len(test))
+    # scikit-learn's predict_proba sums the trees in the order in which threads end, which is not deterministic.
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for first in range(0, len(test), AT_ONCE):
+            some = test[first : first + AT_ONCE]
+            for found in pool.map(lambda tree, some=some: tree.predict_proba(some, check_input=False)[:, 1], forest):
+                chance[first : first + AT_ONCE] += found
+    chance = np.clip(chance / len(forest), 0.001, 0.999)
+    return np.log(chance / (1 - chance))
+
+
+def _pair_odds(
+    model: Callable[[Any, ShuffledRows, Any, int], Odds], sees: ProbeInputs, sparse: bool, context: Context, part: Part
+) -> Odds:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # more threads are no faster for such small products
+        train, test = context.features.of(sees, part, sparse=sparse)
+        valid = context.shuffled.valid[part.test]
+        odds = np.zeros(valid.shape)
+        odds[valid] = model(train, context.shuffled.take(part.train), test, context.settings.seed)
+        return odds
+
+
+MODELS = (("logistic regression", logistic_regression, True), ("random forest", random_forest, False))
+PAIR_MODELS = tuple(
+    trained_probe(name, sees, f"judges them by a {name}", PAIR_COST, partial(_pair_odds, model, sees, sparse))
+    for sees in ProbeInputs
+    for name, model, sparse in MODELS
+)
+
 
 SEEN_IN = 2  # minimum number of training choices, or of training questions, that have a feature
 MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
@@ -79,7 +166,6 @@ def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = S
     return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
 
 
-COST = 15
 FITTED = 5
 """Maximum number of rows that a network is fitted on, as a multiple of ``probe_rows``: its texts need many rows."""
 PRESENTED = 150
@@ -88,7 +174,7 @@ fewer networks and then fewer epochs."""
 DECIMALS = 5  # decimals of log odds; rounding makes choices without known features tie
 
 
-def _log_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
+def _set_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
     """Train a network on a part's rows; return the log odds of its test rows, (rows, choices)."""
     from hf_vqa_mc.audits.probes.set_network import Inputs, trained_odds
 
@@ -133,5 +219,6 @@ def _image_vectors(context: Context, every: Numbers, n_train: int) -> Callable[[
 
 JUDGES = "judges the choices together by neural networks"
 SET_MODELS = tuple(
-    trained_probe("set network", sees, JUDGES, COST, partial(_log_odds, sees), one_thread=True) for sees in ProbeInputs
+    trained_probe("set network", sees, JUDGES, SET_COST, partial(_set_odds, sees), one_thread=True)
+    for sees in ProbeInputs
 )
