@@ -71,7 +71,7 @@ class Audit:
 
         White and brown, or three and four, have vectors as similar as those of synonyms.
         """
-        return np.logical_or.reduce([decoys for reason, decoys in self.ambiguous.items() if reason != VECTORS])
+        return np.asarray(np.logical_or.reduce([one for name, one in self.ambiguous.items() if name != VECTORS]))
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
         """Row to the index of the choice that the probes with question and choices pick, for evaluated rows."""

@@ -1,7 +1,8 @@
 """Problems of rows other than shortcuts: odd choices, duplicates, leaks between splits, predictive texts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,8 @@ MIN_IMAGES = 10
 MAX_CHARACTERS = 120  # characters of a text in the result
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Finding:
     """A problem and the rows that have it."""
 
     name: str  # unique name, such as ``duplicate choices``

@@ -132,7 +132,7 @@ class Rows:
             joined[name] = np.concatenate(parts)
         return replace(self, **joined)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "vocabulary"}
 
 

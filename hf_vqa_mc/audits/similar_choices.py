@@ -43,7 +43,7 @@ def choice_pairs(keys: Numbers) -> Iterator[tuple[Numbers, int, int, Numbers, Nu
 def common(one: Numbers, other: Numbers, lists: Lists) -> NDArray[np.int64]:
     """(pairs,): how many items of one text the other text of the pair has, too."""
     lists.sort_indices()
-    return _common(one, other, lists.indptr.astype(np.int64), lists.indices)  # type: ignore[no-any-return]
+    return _common(one, other, lists.indptr.astype(np.int64), lists.indices)
 
 
 @njit(cache=True)

@@ -209,7 +209,7 @@ def grouped(codes: NDArray[np.integer], *others: NDArray[np.integer]) -> NDArray
     """A number from 0 for each combination of codes."""
     for other in others:
         codes = pairs(np.unique(codes, return_inverse=True)[1], other)
-    return np.unique(codes, return_inverse=True)[1]
+    return np.asarray(np.unique(codes, return_inverse=True)[1])
 
 
 def official_texts(texts: pa.Array) -> pa.Array:

@@ -237,7 +237,7 @@ def crossed_texts(
         if ordered:  # independent of the text of the choice
             parts.append(_crosses(position, 3, np.where(question[:, :1] == MISSING, 0, question[:, :1])))
     if image is not None:
-        clusters, directions = (one[row] for one in image)
+        clusters, directions = image[0][row], image[1][row]
         components = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
         for purpose, names, values in ((4, clusters, None), (6, components, directions)):
             parts.append(_crosses(choice, purpose, names, values))

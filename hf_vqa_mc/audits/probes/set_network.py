@@ -194,7 +194,7 @@ def _trained(
         size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
         n_batches = -(-len(train) // size)
         steps = max(epochs, -(-LEAST_STEPS // n_batches)) * n_batches
-        parameters = list(network.parameters())
+        parameters: list[Tensor] = list(network.parameters())
         means, squares = ([torch.zeros_like(one) for one in parameters] for _ in range(2))
         n_steps = [torch.zeros(()) for _ in parameters]
         for step in range(steps):
