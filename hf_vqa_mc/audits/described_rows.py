@@ -31,7 +31,6 @@ CONFIDENCE, CONFIDENCES = "answer_confidence", ("no", "maybe", "yes")
 """Field of VQA's records of answers, and its values, which count 0, 0.5 and 1 (Antol et al. 2015, Figure 6)."""
 PAIRED = "complementary_"  # prefix of the columns of the second question of a row of ``vqa2_pairs``
 
-
 Columns = Mapping[str, pa.ChunkedArray]
 
 

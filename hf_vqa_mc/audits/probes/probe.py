@@ -72,7 +72,8 @@ def trained_probe(
         return context.cross_fit(partial(fit, context))
 
     name, sentence = f"{name}: {sees.label}", f"{sees.sentence} and {sentence}"
-    return Probe(name, sees, sentence, run, True, True, cost, setting, one_thread)
+    return Probe(name, sees, sentence, run, trained=True, fitted=True, cost=cost, setting=setting,
+                 one_thread=one_thread)  # fmt: skip
 
 
 @dataclass(eq=False)
