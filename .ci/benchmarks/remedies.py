@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 import hf_vqa_mc as vm  # noqa: E402
 from hf_vqa_mc.audits.closed_sets import ASSIGNED  # noqa: E402
-from hf_vqa_mc.audits.probes.orders import ORDERS  # noqa: E402
+from hf_vqa_mc.audits.probes.priors import ORDERS  # noqa: E402
 from hf_vqa_mc.remedies.judgement import Comparison  # noqa: E402
 from hf_vqa_mc.sources.easyvqa import package_folder  # noqa: E402
 from tests.audits.planted import planted  # noqa: E402

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
 from hf_vqa_mc.audits.similar_choices import MOST_WORDS
 from hf_vqa_mc.audits.texts import official_texts
-from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.audits.texts import pairs as number_pairs
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.many_texts import squeezed_texts, texts_of
 from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
@@ -19,17 +19,14 @@ from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wordnet import load_wordnet
 from hf_vqa_mc.text.wu_palmer import reading
 
-WUP_THRESHOLD = 0.9
-"""Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected."""
-NEAR = 0.8
-"""Minimum cosine of average word vectors."""
+WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected
+NEAR = 0.8  # minimum cosine of average word vectors
 _AT_A_TIME = 100_000
-"""Words per lookup of vectors, which limits memory if most words have none."""
+"""Words per lookup of vectors, and pairs whose vectors are compared at a time, which limits memory."""
 
 Numbers = NDArray[np.int32]
 Starts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Vectors = NDArray[np.float32]
 
 SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
     "same after normalisation",
@@ -73,17 +70,14 @@ def possibly_correct(
     )
     relations = Relations.of(rows.vocabulary.key_texts)
     _compare(*pairs, tokens, token_starts, scores, relations, similar, general)
-    found = {WUP: similar, GENERAL: general}
-    if vectors is not None:
-        worded = rows.vocabulary.worded
-        number, table = _known_vectors(worded.words, vectors)
-        found[VECTORS] = _near(*pairs, number[worded.numbers], worded.starts, table)
     same, named = _official(rows, answers)
     letters = squeezed_texts(list(map(unaccented, rows.vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
-    same[decoys] |= letters[pairs[0]] == letters[pairs[1]]
-    masks = {SAME: same & decoys, NAMED: named & decoys}
+    equal = same[decoys] | (letters[pairs[0]] == letters[pairs[1]])
+    found = {SAME: equal, NAMED: named[decoys], WUP: similar, GENERAL: general}
+    if vectors is not None:
+        found[VECTORS] = _near(*pairs, rows.vocabulary, vectors)
+    masks = {reason: np.zeros(decoys.shape, np.bool_) for reason in found}
     for reason, flags in found.items():
-        masks[reason] = np.zeros(decoys.shape, np.bool_)
         masks[reason][decoys] = flags
     return {reason: mask if reason == NAMED else mask & ~rows.different for reason, mask in masks.items()}
 
@@ -94,24 +88,12 @@ def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[
     of_rows = given.flatten().dictionary_encode()
     choices = pa.array(rows.vocabulary.choices, pa.large_string())
     plain = official_texts(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
-    encoded = plain.dictionary_encode()
-    numbers = encoded.indices.to_numpy()
+    numbers = plain.dictionary_encode().indices.to_numpy()
     by_choice = np.where(rows.valid, numbers[rows.texts], MISSING)
-    same = (by_choice == by_choice[:, :1]) & (by_choice != MISSING)
-    named = np.zeros(same.shape, np.bool_)
-    if len(of_rows):
-        answered = numbers[len(choices) :][of_rows.indices.to_numpy()]
-        _fill_named(by_choice, answered, starts(given.value_lengths().to_numpy()), named)
-    return same, named
-
-
-@njit(cache=True)
-def _fill_named(choices: Numbers, given: Numbers, given_starts: Starts, named: Mask) -> None:
-    for row in range(len(choices)):
-        for column in range(choices.shape[1]):
-            if choices[row, column] != MISSING:
-                for i in range(given_starts[row], given_starts[row + 1]):
-                    named[row, column] |= given[i] == choices[row, column]
+    answered = numbers[len(choices) :][of_rows.indices.to_numpy()] if len(of_rows) else np.zeros(0, np.int32)
+    of_answers = np.repeat(np.arange(len(rows)), given.value_lengths().to_numpy())
+    named = np.isin(number_pairs(np.arange(len(rows))[:, None], by_choice), number_pairs(of_answers, answered))
+    return (by_choice == by_choice[:, :1]) & rows.valid, named & rows.valid
 
 
 def _words_of_keys(vocabulary: Vocabulary) -> tuple[Numbers, Starts, list[str]]:
@@ -156,35 +138,20 @@ def _compare(
             similar[pair] = phrase_score(tokens, start, end, other, other_end, scores) >= WUP_THRESHOLD
 
 
-def _known_vectors(words: pa.Array, vectors: WordVectors) -> tuple[Numbers, Vectors]:
-    """Row of each word in the table of known vectors, MISSING if unknown; and the table."""
+def _near(targets: Numbers, others: Numbers, vocabulary: Vocabulary, vectors: WordVectors) -> Mask:
+    """(pairs,): whether the cosine of two texts' average word vectors is at least NEAR; False without vectors."""
+    words, near = vocabulary.worded.words, np.zeros(len(targets), np.bool_)
     has, parts = [np.zeros(0, np.bool_)], [np.zeros((0, vectors.dim), np.float32)]
     for first in range(0, len(words), _AT_A_TIME):
         found, known = vectors.rows(texts_of(words.slice(first, _AT_A_TIME)))
         has.append(known)
         parts.append(found[known])
-    known = np.concatenate(has)
-    return np.where(known, np.cumsum(known) - 1, MISSING).astype(np.int32), np.concatenate(parts)
-
-
-@njit(cache=True)
-def _near(targets: Numbers, others: Numbers, tokens: Numbers, token_starts: Starts, vectors: Vectors) -> Mask:
-    near = np.zeros(len(targets), np.bool_)
-    target, other, length = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1]), 0.0
-    for pair in range(len(targets)):
-        if pair == 0 or targets[pair] != targets[pair - 1]:
-            length = _add_up(targets[pair], tokens, token_starts, vectors, target)
-        if length > 0:
-            other_length = _add_up(others[pair], tokens, token_starts, vectors, other)
-            near[pair] = other_length > 0 and (target * other).sum() >= NEAR * length * other_length
+    matrix, table = vocabulary.worded.matrix[:, np.flatnonzero(np.concatenate(has))], np.concatenate(parts)
+    for first in range(0, len(targets), _AT_A_TIME):
+        some = slice(first, first + _AT_A_TIME)
+        keys, number = np.unique(np.stack([targets[some], others[some]]), return_inverse=True)
+        sums = matrix[keys] @ table.astype(np.float64)
+        target, other = sums[number.reshape(2, -1)]
+        lengths = np.linalg.norm(target, axis=1) * np.linalg.norm(other, axis=1)
+        near[some] = (lengths > 0) & (np.einsum("pd,pd->p", target, other) >= NEAR * lengths)
     return near
-
-
-@njit(cache=True)
-def _add_up(key: int, tokens: Numbers, token_starts: Starts, vectors: Vectors, total: NDArray[np.float64]) -> float:
-    """Write the sum of a text's word vectors to `total`; return its norm, 0 if no word has a vector."""
-    total[:] = 0.0
-    for i in range(token_starts[key], token_starts[key + 1]):
-        if tokens[i] != MISSING:
-            total += vectors[tokens[i]]
-    return float(np.sqrt((total * total).sum()))

@@ -16,11 +16,10 @@ from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_se
 from hf_vqa_mc.audits.comparison import certificate
 from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
 from hf_vqa_mc.audits.folds import sets_of
-from hf_vqa_mc.audits.gains import ALARM_LEVEL, Gain, gains, holm, not_tested, verdict
 from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, ProbeInputs, Shortcut
+from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, Gain, NotRun, ProbeInputs, gains, holm, not_tested, verdict
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
@@ -29,13 +28,11 @@ from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
-FEW_IMAGES = 10
-"""Below this effective number of images, the audit warns that intervals are wide."""
+FEW_IMAGES = 10  # below this effective number of images, the audit warns that intervals are wide
 MIN_TYPE_ROWS, MAX_TYPES = 30, 40
 """Minimum number of rows of a listed question type, and maximum number of listed types."""
-MAX_QUESTION_IDS = 20
-"""Question ids listed for a finding."""
-BIAS_BINS = 20
+MAX_QUESTION_IDS = 20  # question ids listed for a finding
+BIAS_BINS = 20  # bins of the histogram of bias scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,10 +40,8 @@ class Audit:
     """The result of an audit."""
 
     benchmark: Benchmark
-    rows: Rows
-    """rows of the audited split"""
-    gains: list[Gain]
-    """largest first"""
+    rows: Rows  # rows of the audited split
+    gains: list[Gain]  # largest first
     findings: list[Finding]
     ambiguous: dict[str, NDArray[np.bool_]]
     """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
@@ -63,7 +58,7 @@ class Audit:
 
         The target is in column 0. NaN in rows that were not evaluated.
         """
-        return mean_probabilities([gain.shortcut for gain in self.gains], ProbeInputs.QUESTION)
+        return mean_probabilities((gain.shortcut for gain in self.gains), ProbeInputs.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
@@ -76,8 +71,7 @@ class Audit:
 
         White and brown, or three and four, have vectors as similar as those of synonyms.
         """
-        masks = [decoys for reason, decoys in self.ambiguous.items() if reason != VECTORS]
-        return np.logical_or.reduce(masks)  # type: ignore[no-any-return]
+        return np.asarray(np.logical_or.reduce([one for name, one in self.ambiguous.items() if name != VECTORS]))
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
         """Row to the index of the choice that the probes with question and choices pick, for evaluated rows."""
@@ -86,14 +80,6 @@ class Audit:
         evaluated = [row for row in rows if np.isfinite(self.probabilities[row, 0])]
         best = self.probabilities[evaluated].argmax(axis=1)
         return dict(zip(evaluated, self.rows.positions[evaluated, best].tolist(), strict=True))
-
-    @property
-    def sampled(self) -> str:
-        """The sentence about the sample that trained probes are evaluated on; "" if it is all rows."""
-        trained = [gain.estimate.rows for gain in self.gains if gain.shortcut.trained]
-        few = {rows for rows in trained if rows < len(self.rows)}
-        sample = " or ".join(f"{rows:,}" for rows in sorted(few))
-        return f"Trained probes are evaluated on a random {sample} of {len(self.rows):,} rows." if few else ""
 
     def as_json(self) -> dict[str, Any]:
         """All figures as fractions, as in audit.json; without the folders of the user."""
@@ -114,7 +100,7 @@ class Audit:
             "read_as": self.benchmark.read_as,
             "verdict": " ".join([verdict(self.gains, chance, len(images), missing), *self._exact_sentences(chance)]),
             "not_tested": missing,
-            "caveat": self._caveat(),
+            "caveat": " ".join(self._caveats(bool(images))),
             "exact_sets": {sees.value: sets.number for sees, sets in self.exact.items()},
             "shortcuts": [gain.as_json() for gain in self.gains],
             "per_type": self._per_type(),
@@ -133,7 +119,7 @@ class Audit:
                 "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
             },
             "predictive_texts": self.predictive_texts,
-            "bias": None if self.bias is None else _histogram(self.bias),
+            "bias": self._histogram(),
             "not_run": [vars(one) for one in self.not_run],
             "certificate": certificate(self),
         }
@@ -143,28 +129,31 @@ class Audit:
     def _exact_sentences(self, chance: float) -> Iterator[str]:
         """What closed sets guarantee, and the strongest trained probe with these inputs."""
         for sees, sets in self.exact.items():
-            trained = [one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained]
-            measured = "".join(
-                f"{', but their order reveals the target' if one.alarm else ''} "
-                f"(measured: {100 * one.estimate.accuracy:.1f}%, {one.shortcut.name})"
-                for one in [one for one in trained if not one.shortcut.name.startswith(ASSIGNED)][:1]
-            )
+            trained = (one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained)
+            best, measured = next((one for one in trained if not one.shortcut.name.startswith(ASSIGNED)), None), ""
+            if best is not None:
+                reveals = ", but their order reveals the target" if best.alarm else ""
+                measured = f"{reveals} (measured: {100 * best.estimate.accuracy:.1f}%, {best.shortcut.name})"
             yield (
                 f"{sees.label.capitalize()}: exact by construction, {counted(sets.number, 'set')} checked: every rule "
                 "that sees these inputs, but not the order of the choices or of the rows, is correct in "
                 f"{100 * chance:.1f}%{measured}."
             )
 
-    def _caveat(self) -> str:
-        """The limits of the figures, "" if there are none."""
-        sentences = [*(f"{note.rstrip('.')}." for note in self.benchmark.notes), *filter(None, [self.sampled])]
+    def _caveats(self, has_images: bool) -> Iterator[str]:
+        """The limits of the figures in sentences."""
+        yield from (f"{note.rstrip('.')}." for note in self.benchmark.notes)
+        few = {one.estimate.rows for one in self.gains if one.shortcut.trained} - {len(self.rows)}
+        if few:
+            sample = " or ".join(f"{rows:,}" for rows in sorted(few))
+            yield f"Trained probes are evaluated on a random {sample} of {len(self.rows):,} rows."
         if self.benchmark.train is None:
-            sentences.append(
+            yield (
                 "There is no training split, so probes are fitted on other rows of this split. Only a model that has "
                 "seen such answers can have their gains."
             )
-        if not any(self.benchmark.test.rows["image_id"].unique().to_pylist()):
-            sentences.append(
+        if not has_images:
+            yield (
                 "No column of images, videos or contexts groups the rows, so intervals and folds treat rows with "
                 "another question or other choices as independent; if rows belong together, name their column with "
                 "--columns image_id=COLUMN."
@@ -172,21 +161,15 @@ class Audit:
         sizes = np.bincount(self.benchmark.test.clusters)
         images = 1 / float(((sizes / sizes.sum()) ** 2).sum())
         if images < FEW_IMAGES:
-            sentences.append(
-                f"The effective number of images is {images:.1f}, so intervals are wide and of little use."
-            )
-        return " ".join(sentences)
+            yield f"The effective number of images is {images:.1f}, so intervals are wide and of little use."
 
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs; alarms among all these."""
-        types = self.benchmark.test.rows["question_type"].combine_chunks().dictionary_encode()
-        best: dict[ProbeInputs, Shortcut] = {}
-        for gain in sorted(self.gains, key=lambda gain: not gain.alarm):
-            if gain.shortcut.sees.is_shortcut:
-                best.setdefault(gain.shortcut.sees, gain.shortcut)
-        names, of_type = np.unique(np.array(types.dictionary, object).astype(str), return_inverse=True)
-        of_type = of_type[types.indices.to_numpy()]
-        counts = np.bincount(of_type)
+        types = self.benchmark.test.rows["question_type"].to_numpy(zero_copy_only=False).astype(str)
+        tested = sorted((one for one in self.gains if one.shortcut.sees.is_shortcut), key=lambda gain: not gain.alarm)
+        first = {gain.shortcut.sees: gain.shortcut for gain in reversed(tested)}
+        best = {gain.shortcut.sees: first[gain.shortcut.sees] for gain in tested}
+        names, of_type, counts = np.unique(types, return_inverse=True, return_counts=True)
         listed: list[dict[str, Any]] = []
         for number in np.argsort(-counts, kind="stable")[:MAX_TYPES]:
             if not names[number] or counts[number] < MIN_TYPE_ROWS:
@@ -196,27 +179,25 @@ class Audit:
             parts = [
                 replace(one, scores=one.scores[some], clusters=None if one.clusters is None else one.clusters[some])
                 for one in best.values()
+                if one.evaluated[some].any()
             ]
-            parts = [part for part in parts if part.evaluated.any()]
-            found = {
-                gain.shortcut.name: dict(vars(gain.estimate))
-                for gain in gains(parts, chance, self.benchmark.test.clusters[some])
-            }
+            found = gains(parts, chance, self.benchmark.test.clusters[some])
+            shortcuts = {gain.shortcut.name: dict(vars(gain.estimate)) for gain in found}
             about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
-            listed.append({**about, "shortcuts": found})
-        cells = [cell for of_type in listed for cell in of_type["shortcuts"].values()]
-        tested = sum(gain.shortcut.sees.is_shortcut for gain in self.gains)  # of which the strongest are listed
+            listed.append({**about, "shortcuts": shortcuts})
+        cells = [cell for of_one in listed for cell in of_one["shortcuts"].values()]
         for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
-            cell["alarm"] = p * tested / len(best) < ALARM_LEVEL
+            cell["alarm"] = p * len(tested) / len(best) < ALARM_LEVEL  # of all tested the strongest are listed
         return listed
 
-
-def _histogram(bias: NDArray[np.float64]) -> dict[str, Any]:
-    bias = bias[np.isfinite(bias)]
-    counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
-    bins = zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
-    histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
-    return {"mean": float(bias.mean()), "histogram": histogram}
+    def _histogram(self) -> dict[str, Any] | None:
+        if self.bias is None:
+            return None
+        bias = self.bias[np.isfinite(self.bias)]
+        counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
+        bins = zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
+        histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
+        return {"mean": float(bias.mean()), "histogram": histogram}
 
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
@@ -243,7 +224,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows, train = numbered[split.name], benchmark.train
     progress("counting", 1, 4)
-    found = [one for one in findings(benchmark.splits, numbered, split.name) if one.is_problem]
+    found = findings(benchmark.splits, numbered, split.name)
     progress("counting", 2, 4)
     ambiguous = possibly_correct(rows, split.rows["answers"].combine_chunks(), vectors)
     progress("counting", 3, 4)
@@ -254,8 +235,8 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     turned_off = [] if settings.probes else [NotRun("trained probes", "--no-probes")]
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
     sets, fitted_folds = sets_of(split), len(context.parts) if context.n_folds else 0
-    shortcuts += combined(rows, shortcuts, context.folds, fitted_folds, settings.seed, sets)
-    cross_fitted += combined(rows, cross_fitted, context.folds, FOLDS, settings.seed, sets)
+    shortcuts += combined(context, shortcuts, fitted_folds)
+    cross_fitted += combined(context, cross_fitted, FOLDS)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None, sets)
     return Audit(

@@ -1,31 +1,32 @@
 """Closed answer sets of the audited rows: what they guarantee, by counting, and the attack on sets as a whole."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.folds import LARGEST_SET
+from hf_vqa_mc.audits.folds import LARGEST_SET, sets_of
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import FOLDS, Prediction, ProbeInputs, Shortcut, picked
 from hf_vqa_mc.decoys.rng import text_hashes
+
+if TYPE_CHECKING:
+    from hf_vqa_mc.audits.probes import Context
 
 MOST_ROWS = 20
 """Maximum number of rows with the same choices that are assigned together; such rows also share a fold.
 
 Where rows have the column ``set_id``, those of a set are assigned together instead.
 """
-SMALLEST, TIED = 1e-6, 1e-6
-"""Smallest probability, and largest difference of log likelihoods that is a tie."""
+SMALLEST, TIED = 1e-6, 1e-6  # smallest probability, and largest difference of log likelihoods that is a tie
 ASSIGNED = "best assignment"
 
 
 class ExactSets(NamedTuple):
     """Closed sets due to which every strategy with some inputs has exactly the accuracy of chance."""
 
-    number: int
-    """number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices"""
+    number: int  # number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices
     groups: NDArray[np.int64]
     """(rows,): number of the rows with the same inputs and choices, which hold one or more sets"""
 
@@ -38,56 +39,35 @@ def exact_sets(
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
     choices alone, but not their order, picks the same text in all k rows. If the rows of each set also share the
     question (the image), this holds for rules that see it, too. All rows of the split must be in such sets. Texts are
-    compared letter by letter.
-
-    Args:
-        rows: the audited rows.
-        images: (rows,): image number of each row; None if rows have no image.
-        sets: see `folds.sets_of`.
+    compared letter by letter. ``images`` (rows,) are numbers, ``sets`` are of `folds.sets_of`.
     """
-    inputs = (
-        (ProbeInputs.CHOICES, np.zeros(len(rows))),
-        (ProbeInputs.QUESTION, rows.questions),
-        (ProbeInputs.IMAGE, images),
-    )
-    groups = {sees: _closed(rows, group) for sees, group in inputs if group is not None}
-    named = len(set(sets)) if sets and all(sets) else round(float((1 / rows.sizes).sum()))
-    return {sees: ExactSets(named, group) for sees, group in groups.items() if group is not None}
-
-
-def _closed(rows: Rows, group: NDArray[np.generic]) -> NDArray[np.int64] | None:
-    """(rows,): number of the rows with the same group and choices; None unless each has closed sets only."""
-    if rows.sizes.min() < 2:
-        return None
-    groups, choices = (np.unique(one, return_inverse=True)[1] for one in (group, rows.text_sets))
-    number = np.unique(groups * (choices.max() + 1) + choices, return_inverse=True)[1]
-    sizes, n_rows = np.zeros(number.max() + 1, np.int64), np.bincount(number)
-    sizes[number] = rows.sizes
-    targets, counts = np.unique(number * len(rows.vocabulary.choices) + rows.texts[:, 0], return_counts=True)
-    of_target = targets // len(rows.vocabulary.choices)
-    # Each of the k choices is the target of equally many rows; several sets may have the same choices.
-    exact = (np.bincount(of_target) == sizes).all() and (counts * sizes[of_target] == n_rows[of_target]).all()
-    return number if exact else None
+    found: dict[ProbeInputs, ExactSets] = {}
+    inputs = np.zeros(len(rows)), rows.questions, images
+    number = len(set(sets)) if sets and all(sets) else round(float((1 / rows.sizes).sum()))
+    for sees, group in zip(ProbeInputs, inputs, strict=False):
+        if group is None or rows.sizes.min() < 2:
+            continue
+        groups, choices = (np.unique(one, return_inverse=True)[1] for one in (group, rows.text_sets))
+        both = np.unique(groups * (choices.max() + 1) + choices, return_inverse=True)[1]
+        sizes, n_rows = np.zeros(both.max() + 1, np.int64), np.bincount(both)
+        sizes[both] = rows.sizes
+        n_texts = len(rows.vocabulary.choices)
+        targets, counts = np.unique(both * n_texts + rows.texts[:, 0], return_counts=True)
+        of_target = targets // n_texts
+        # Each of the k choices is the target of equally many rows; several sets may have the same choices.
+        if (np.bincount(of_target) == sizes).all() and (counts * sizes[of_target] == n_rows[of_target]).all():
+            found[sees] = ExactSets(number, both)
+    return found
 
 
 def best_assignment(
-    rows: Rows,
-    probabilities: NDArray[np.float64],
-    folds: int,
-    seed: int = 0,
-    sets: Sequence[str] | None = None,
+    rows: Rows, probabilities: NDArray[np.float64], folds: int, seed: int = 0, sets: Sequence[str] | None = None
 ) -> Prediction | None:
     """Assign the choices to the rows that share them, each to equally many rows, with the highest likelihood.
 
-    With ``sets``, the rows of a set are assigned together, else those with the same choices. Other rows, and more
-    than MOST_ROWS with the same choices, pick the most probable choice.
-
-    Args:
-        rows: the audited rows.
-        probabilities: (rows, choices): P(target) from question and choices, NaN in rows that were not evaluated.
-        folds: see `Prediction.folds`.
-        seed: random seed; ties are broken at random.
-        sets: see `folds.sets_of`.
+    With ``sets`` of `folds.sets_of`, the rows of a set are assigned together, else those with the same choices. Other
+    rows, and more than MOST_ROWS with the same choices, pick the most probable choice. Ties are broken at random.
+    P(target) (rows, choices) is NaN in rows that were not evaluated.
 
     Returns:
         The strategy; None if fewer than half of the rows share their choices with others.
@@ -109,7 +89,7 @@ def best_assignment(
     return Prediction(scores, folds=folds, clusters=np.unique(groups, return_inverse=True)[1])
 
 
-def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
     """Whether the assignment gives rows with the same choices their targets, (rows,)."""
     from scipy.optimize import linear_sum_assignment
 
@@ -120,58 +100,41 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
     copies = -(-len(rows) // len(distinct))
     ties = TIED * rng.random((len(rows), copies * len(distinct)))
     assigned = linear_sum_assignment(np.tile(likelihood, copies) + ties, maximize=True)[1] % len(distinct)
-    scores: NDArray[np.float64] = (distinct[assigned] == rows.keys[:, 0]).astype(np.float64)
-    return scores
+    return np.asarray(distinct[assigned] == rows.keys[:, 0])
 
 
-def combined(
-    rows: Rows,
-    found: Sequence[Shortcut],
-    rows_folds: NDArray[np.integer],
-    fitted_folds: int,
-    seed: int,
-    sets: Sequence[str] | None = None,
-) -> list[Shortcut]:
+def combined(context: "Context", found: Sequence[Shortcut], fitted_folds: int) -> list[Shortcut]:
     """The strategies that use the mean predictions of trained probes.
 
-    Args:
-        rows: the audited rows.
-        found: shortcuts, of which those with probabilities are used.
-        rows_folds: (rows,): fold of each row, from 0.
-        fitted_folds: number of folds of the audited rows that the probes were fitted on; 0 with a training split,
-            which `usual_rank` needs.
-        seed: random seed; ties are broken at random.
-        sets: see `folds.sets_of`.
+    ``fitted_folds`` is the number of folds of the audited rows that the probes were fitted on; 0 with a training
+    split, which `usual_rank` needs.
     """
-    made: list[Shortcut] = []
+    made, rows, seed = list[Shortcut](), context.rows, context.settings.seed
+    sets = sets_of(context.split)
+
+    def add(name: str, sees: ProbeInputs, sentence: str, one: Prediction | None) -> None:
+        if one is not None:
+            name = f"{name}: {sees.label}"
+            made.append(Shortcut(**vars(one), name=name, sees=sees, sentence=sentence, fitted=True, trained=True))
+
     for sees in ProbeInputs:
         probabilities = mean_probabilities(found, sees)
         if probabilities is None or not sees.is_shortcut:
             continue
-        strategies: dict[str, tuple[str, Prediction | None]] = {}
         if sees is ProbeInputs.QUESTION:
-            strategies[ASSIGNED] = (
-                f"sees all rows {'with the same choices' if sets is None else 'of a closed answer set'} but no image "
-                "and assigns each choice to equally many of them",
-                best_assignment(rows, probabilities, fitted_folds, seed, sets),
-            )
+            together = "with the same choices" if sets is None else "of a closed answer set"
+            sentence = f"sees all rows {together} but no image and assigns each choice to equally many of them"
+            add(ASSIGNED, sees, sentence, best_assignment(rows, probabilities, fitted_folds, seed, sets))
         if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
-            strategies["rank of the prediction"] = (
+            sentence = (
                 f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
-                "rank that is most often correct in other rows (for example the second)",
-                usual_rank(rows, probabilities, rows_folds, seed),
+                "rank that is most often correct in other rows (for example the second)"
             )
-        made += [
-            Shortcut(
-                **vars(one), name=f"{name}: {sees.label}", sees=sees, sentence=sentence, fitted=True, trained=True
-            )
-            for name, (sentence, one) in strategies.items()
-            if one is not None
-        ]
+            add("rank of the prediction", sees, sentence, usual_rank(rows, probabilities, context.folds, seed))
     return made
 
 
-def mean_probabilities(shortcuts: Sequence[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:
+def mean_probabilities(shortcuts: Iterable[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:
     """Mean P(target) of the shortcuts with these inputs, (rows, choices); None if none has probabilities."""
     found = [one.probabilities for one in shortcuts if one.sees is sees and one.probabilities is not None]
     return np.mean(found, axis=0) if found else None
@@ -183,13 +146,9 @@ def usual_rank(
     """Pick the choice with the rank that targets usually have in other folds, such as the least probable choice.
 
     Removing the rows that a model answers correctly, or splitting a dataset so that answers change (VQA-CP), turns a
-    shortcut around instead of removing it: what the model finds improbable is often correct.
-
-    Args:
-        rows: the audited rows.
-        probabilities: (rows, choices): P(target), the target in column 0, NaN in rows that were not evaluated.
-        folds: (rows,): fold of each row; ranks are counted in the other folds, among rows with as many choices.
-        seed: random seed; ties are broken by random preferences for texts, the same in all rows.
+    shortcut around instead of removing it: what the model finds improbable is often correct. Ranks by P(target) (rows,
+    choices), NaN in rows that were not evaluated, are counted among rows with as many choices. Ties are broken by
+    random preferences for texts, the same in all rows.
 
     Returns:
         The strategy; None if the most probable choice is the usual target everywhere, so that it adds nothing.
@@ -198,8 +157,7 @@ def usual_rank(
     sizes, of_fold = rows.sizes[evaluated], folds[evaluated]
     values = np.where(rows.valid, probabilities, -np.inf)[evaluated]
     preference = np.random.default_rng(seed).random(len(rows.vocabulary.key_texts))[rows.keys[evaluated]]
-    order = np.lexsort((preference, -values), axis=1)
-    rank = (order == 0).argmax(axis=1)  # of the target, 0 for the most probable choice
+    rank = (np.lexsort((preference, -values), axis=1) == 0).argmax(axis=1)  # of the target, 0: the most probable
     usual = np.zeros(len(evaluated), np.int64)
     for size, fold in np.unique(np.stack([sizes, of_fold]), axis=1).T:
         others = (sizes == size) & (of_fold != fold)

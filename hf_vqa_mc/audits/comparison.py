@@ -93,21 +93,16 @@ def read_audit(path: Path) -> dict[str, Any]:
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
-    """Compare two audits.
+    """Compare two audits, each the content of an audit.json, see `read_audit`.
 
     Counts, and untrained shortcuts on the same rows, must be equal; the gain of any other shortcut must be within the
     interval of the other audit. Trained probes are compared only if the audits have the same settings.
-
-    Args:
-        old: content of an audit.json, see `read_audit`.
-        new: content of another.
     """
     splits = [audit["certificate"]["splits"] for audit in (old, new)]
     given = [_given(audit) for audit in (old, new)]
     checks = [Check("settings", Status.SAME if given[0] == given[1] else Status.NOT_COMPARED, *given)]
     checks += compare_rows(*splits)
-    for what, before, now in _pairs(_counts(old), _counts(new)):
-        checks.append(Check.of(what, _close(before, now), before, now))
+    checks += [Check.of(what, _close(*both), *both) for what, *both in _pairs(_counts(old), _counts(new))]
     for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)):
         gains = [one and f"gain {points(one['gain'])} points" for one in (before, now)]
         lacking = [audit for audit, one in ((old, before), (new, now)) if one is None]
@@ -126,22 +121,22 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
 def compare_rows(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     """Compare the rows of each split by `split_hashes`."""
     checks = []
-    for name, before, now in _pairs(old, new):
+    for name, *both in _pairs(old, new):
         shown = [
-            one and f"{one['rows']:,} rows, content {one['content'][:12]}, order {one['order'][:12]}"
-            for one in (before, now)
+            one and f"{one['rows']:,} rows, content {one['content'][:12]}, order {one['order'][:12]}" for one in both
         ]
-        checks.append(Check.of(f"rows of {name}", before == now, *shown))
+        checks.append(Check.of(f"rows of {name}", both[0] == both[1], *shown))
     return checks
 
 
 def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> list[str]:
     """The significant shortcuts whose gain's interval lies above that of the old audit by more than ``most``."""
+    both = ((what, before, now) for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)) if before and now)
     return [
         what
-        for what, before, now in _pairs(_shortcuts(old), _shortcuts(new))
-        if before and now and _comparable(now, old, new) and now["inputs"] != ProbeInputs.EVERYTHING and now["alarm"]
-        if now["low"] - before["high"] > most
+        for what, before, now in both
+        if now["alarm"] and now["inputs"] != ProbeInputs.EVERYTHING and now["low"] - before["high"] > most
+        if _comparable(now, old, new)
     ]
 
 

@@ -26,12 +26,12 @@ COLUMNS = ("split", "question", "answer", "image_id", "question_type", "answer_t
 NESTED = {"structural type": ("types", "structural"), "semantic type": ("types", "semantic"),
           "group": ("groups", "global"), "origin": ("ans_source",)}  # fmt: skip
 """Name of other types to the columns and fields of ``gqa_balanced``, ``gqa_all`` and ``tdiuc``."""
-PROGRAM = "semantic"
-"""GQA's column of the steps of reasoning."""
+PROGRAM = "semantic"  # GQA's column of the steps of reasoning
 CONFIDENCE, CONFIDENCES = "answer_confidence", ("no", "maybe", "yes")
 """Field of VQA's records of answers, and its values, which count 0, 0.5 and 1 (Antol et al. 2015, Figure 6)."""
-PAIRED = "complementary_"
-"""Prefix of the columns of the second question of a row of ``vqa2_pairs``."""
+PAIRED = "complementary_"  # prefix of the columns of the second question of a row of ``vqa2_pairs``
+
+Columns = Mapping[str, pa.ChunkedArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,33 +39,24 @@ class Data:
     """The rows of all described splits."""
 
     name: str
-    short_name: str
-    """config and split only, if there is a config"""
+    short_name: str  # config and split only, if there is a config
     splits: Column
     questions: Column
-    targets: Column
-    """the correct choice, or the answer; missing where it is not published"""
+    targets: Column  # the correct choice, or the answer; missing where it is not published
     images: Column
-    types: Column
-    """question types"""
+    types: Column  # question types
     answer_types: Column
-    answers: Lists | None = None
-    """all human answers, if rows have several"""
+    answers: Lists | None = None  # all human answers, if rows have several
     confidences: NDArray[np.float64] | None = None
     """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one"""
-    choices: Lists = NO_LISTS
-    """without rows if questions have no choices"""
+    choices: Lists = NO_LISTS  # without rows if questions have no choices
     labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """(rows,): index of the target in ``choices``"""
-    ordered: bool = True
-    """whether the benchmark defines the order of choices"""
+    ordered: bool = True  # whether the benchmark defines the order of choices
     choice_kinds: Lists | None = None
-    other_types: Mapping[str, Column] = field(default_factory=dict)
-    """see NESTED"""
-    steps: NDArray[np.int64] | None = None
-    """(rows,): number of steps of reasoning"""
-    captions: Column | None = None
-    """captions of the images"""
+    other_types: Mapping[str, Column] = field(default_factory=dict)  # see NESTED
+    steps: NDArray[np.int64] | None = None  # (rows,): number of steps of reasoning
+    captions: Column | None = None  # captions of the images
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -138,10 +129,9 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     """The rows of a dataset with answers instead of choices."""
     opened = open_tables(options.dataset, options.config, open_ended=True)
     tables = opened.tables
-    if options.split is not None:
-        if options.split not in tables:
-            raise unknown_name(f"split of {opened.name}", options.split, tables)
-        tables = {options.split: tables[options.split]}
+    if options.split not in (None, *tables):
+        raise unknown_name(f"split of {opened.name}", options.split or "", tables)
+    tables = {name: table for name, table in tables.items() if options.split in (None, name)}
     parts = [(name, part) for name, table in tables.items() for part in _halves(table) if part.num_rows]
     if not parts:
         raise InputError(f"{opened.name}: no rows")
@@ -162,13 +152,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     )
 
 
-def _data(
-    dataset: str,
-    config: str | None,
-    only: str | None,
-    columns: Mapping[str, pa.ChunkedArray],
-    answers: pa.ChunkedArray,
-) -> Data:
+def _data(dataset: str, config: str | None, only: str | None, columns: Columns, answers: pa.ChunkedArray) -> Data:
     """The data without choices; ``answers`` count if a row has more than one."""
     parts = [part for part in (public_name(dataset), config, only) if part]
     names = ", ".join(parts), ", ".join(parts[1:] if config else parts)

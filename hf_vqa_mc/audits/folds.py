@@ -1,7 +1,6 @@
 """Training and test rows of the probes: the training split and the audited split, or folds of the audited rows."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +20,8 @@ SET_ID, LARGEST_SET = "set_id", 49
 """Column of closed answer sets, and the rows of the largest one: a Latin square of 7."""
 COUNTED = 10
 """Maximum number of rows for counts, as a multiple of the rows that models are fitted on: counting is fast."""
-EVALUATED = 20_000
-"""Maximum number of rows that models are evaluated on."""
-ENOUGH = 0.8
-"""No further fold is evaluated after this fraction of EVALUATED."""
+EVALUATED = 20_000  # maximum number of rows that models are evaluated on
+ENOUGH = 0.8  # no further fold is evaluated after this fraction of EVALUATED
 
 
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
@@ -78,14 +75,10 @@ def _connected(image: NDArray[np.int64], choices: NDArray[np.int64], n_images: i
 class Part(NamedTuple):
     """Training and test rows of one fit; they share no image, or no closed answer set."""
 
-    counted: NDArray[np.int64]
-    """rows whose labels are counted"""
-    inner: NDArray[np.int64]
-    """(counted rows,): folds for cross-fitted counts, from 0"""
-    chosen: NDArray[np.int64]
-    """indices into ``counted`` of the rows that a model is fitted on"""
-    test: NDArray[np.int64]
-    """rows that the model is evaluated on"""
+    counted: NDArray[np.int64]  # rows whose labels are counted
+    inner: NDArray[np.int64]  # (counted rows,): folds for cross-fitted counts, from 0
+    chosen: NDArray[np.int64]  # indices into ``counted`` of the rows that a model is fitted on
+    test: NDArray[np.int64]  # rows that the model is evaluated on
 
     @property
     def train(self) -> NDArray[np.int64]:
@@ -102,12 +95,8 @@ def parts_of(
 ) -> list[Part]:
     """The fits of a probe: one with a training split, else one per fold, as many as are needed for the sample.
 
-    Args:
-        folds: (audited rows,).
-        train_folds: (training rows,), whose indices follow those of the audited rows; None without a training split.
-        most: maximum number of rows that a model is fitted on.
-        rng: draws the samples.
-        evaluated: size of the random sample of audited rows that models are evaluated on; None for all rows.
+    A model is fitted on at most ``most`` rows, and evaluated on a random sample of ``evaluated`` audited rows, None
+    for all. Indices of training rows follow those of the audited rows.
     """
     every, parts, wanted = np.arange(len(folds)), list[Part](), len(folds) if evaluated is None else evaluated
     sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
@@ -124,11 +113,6 @@ def parts_of(
         tested = test[_sample(len(test), left, rng)]
         parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), tested))
     return parts
-
-
-def used_rows(parts: Sequence[Part]) -> NDArray[np.int64]:
-    """All rows of some parts, ascending."""
-    return np.unique(np.concatenate([rows for part in parts for rows in (part.counted, part.test)]))
 
 
 def _sample(rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -19,29 +19,22 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, picture_size
 from hf_vqa_mc.io.progress import Progress, silent
 
-SIDE, LEVELS = 8, 4
-"""Side of the downscaled image in pixels, and histogram bins per colour channel."""
+SIDE, LEVELS = 8, 4  # side of the downscaled image in pixels, and histogram bins per colour channel
 DIMENSIONS = 3 * SIDE**2 + LEVELS**3
 AT_ONCE = 256
-MOST_SIZES = 4_000
-"""Number of rows whose images' sizes are read, which limits the time."""
+MOST_SIZES = 4_000  # number of rows whose images' sizes are read, which limits the time
 
 
 def image_vectors(
     splits: Sequence[tuple[Split, NDArray[np.integer]]], features: Path | None, progress: Progress = silent
 ) -> tuple[NDArray[np.float32] | None, list[NotRun]]:
-    """Image vectors of some rows of splits, and the missing images with the reasons.
-
-    Args:
-        splits: of a benchmark, each with the indices of the rows.
-        features: folder of ``vqa-mc features``; by default `image_descriptors` are computed.
-        progress: called with (step, done, total).
+    """Image vectors of some rows of splits, by default `image_descriptors`, and the missing images with the reasons.
 
     Returns:
         float32 (these rows of all splits, dimensions), or None if a split has no readable image; the missing images.
 
     Raises:
-        InputError: the features cannot be used.
+        InputError: the ``features``, a folder of ``vqa-mc features``, cannot be used.
     """
     if features is not None:
         from hf_vqa_mc.extraction.store import ImageFeatures
@@ -55,14 +48,11 @@ def image_vectors(
         return np.concatenate([stored.take(one) for one in ids]), []
     vectors, missing = [], []
     for split, rows in splits:
-        found = image_descriptors(split, progress, of_rows=rows)
-        if found is None or not found.images:
-            reason = (
-                f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken or "
-                "too large"
-                if found
-                else missing_images(split)
-            )
+        found, reason = image_descriptors(split, progress, of_rows=rows), missing_images(split)
+        if found:
+            reason = (f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken "
+                      "or too large")  # fmt: skip
+        if not (found and found.images):
             return None, [NotRun("probes that see images", reason)]
         vectors.append(found.vectors)
         if found.broken + found.left_out:
@@ -93,14 +83,10 @@ class Described(NamedTuple):
 
     vectors: NDArray[np.float32]
     """(rows, DIMENSIONS): the descriptor of the row's image, or the mean of all if that was not read"""
-    images: int
-    """number of images read"""
-    broken: int
-    """number of unreadable or too large images"""
-    left_out: int
-    """number of images that were not sampled"""
-    first_broken: str = ""
-    """image_id of the first that was not read"""
+    images: int  # number of images read
+    broken: int  # number of unreadable or too large images
+    left_out: int  # number of images that were not sampled
+    first_broken: str = ""  # image_id of the first that was not read
 
 
 def image_descriptors(

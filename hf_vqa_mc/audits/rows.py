@@ -1,6 +1,6 @@
 """The rows of any multiple-choice dataset with texts as integers, for fast counting."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -20,30 +20,22 @@ from hf_vqa_mc.text.operators import comparable_keys
 
 PADDING, LEAST_CELLS = 10, 10_000_000
 """Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
-PERIODS = range(2, 13)
-"""Periods of labels that are searched for."""
+PERIODS = range(2, 13)  # periods of labels that are searched for
 BLOCKS, LEAST_ROWS = (20, 5, 100), 20
 """Maximum numbers of blocks of rows whose labels are compared (the linter: the first), and minimum rows of each."""
-MOST_WORDS = 40
-"""Maximum length of a question's beginning, which limits memory if one question is very long."""
+MOST_WORDS = 40  # maximum length of a question's beginning, which limits memory if one question is very long
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """All distinct texts of the splits of a dataset; a text's number is its index."""
 
-    choices: list[str]
-    """distinct choices, as published"""
-    keys: NDArray[np.int32]
-    """(choices,): number of the comparable text, shared by choices that count as the same text"""
-    key_texts: list[str]
-    """(keys,): the comparable texts"""
-    questions: list[str]
-    """distinct questions, as published"""
-    signed: NDArray[np.bool_]
-    """(choices,): whether operators or case make it different from all texts with other keys"""
-    tuples: NDArray[np.bool_]
-    """(choices,): whether it is a tuple, which differs from tuples with other keys"""
+    choices: list[str]  # distinct choices, as published
+    keys: NDArray[np.int32]  # (choices,): number of the comparable text, shared by choices that count as the same text
+    key_texts: list[str]  # (keys,): the comparable texts
+    questions: list[str]  # distinct questions, as published
+    signed: NDArray[np.bool_]  # (choices,): whether operators or case make it different from all texts with other keys
+    tuples: NDArray[np.bool_]  # (choices,): whether it is a tuple, which differs from tuples with other keys
 
     @cached_property
     def worded(self) -> Words:
@@ -51,10 +43,8 @@ class Vocabulary:
         written = self.key_texts.copy()
         for key, choice in zip(*np.unique(self.keys, return_index=True), strict=True):
             written[key] = self.choices[choice]
-        keys, keys_have_words = comparable_texts(pa.array(written, pa.large_string()))
-        questions, have_words = comparable_texts(self.questions)
-        texts = pa.concat_arrays([keys, questions])
-        return Words(*numbered_words(texts, np.concatenate([keys_have_words, have_words])))
+        (keys, has_words), (questions, have_words) = comparable_texts(written), comparable_texts(self.questions)
+        return Words(*numbered_words(pa.concat_arrays([keys, questions]), np.concatenate([has_words, have_words])))
 
     @cached_property
     def beginnings(self) -> NDArray[np.int32]:
@@ -70,33 +60,24 @@ class Vocabulary:
 class Rows:
     """The rows of a split with the target in column 0, which probes must not exploit."""
 
-    texts: NDArray[np.int32]
-    """(rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING"""
-    positions: NDArray[np.int32]
-    """(rows, choices): index of each choice in the published order, padded with MISSING"""
-    questions: NDArray[np.int32]
-    """(rows,): index of each question in ``vocabulary.questions``"""
-    vocabulary: Vocabulary
-    """shared by all splits of the dataset"""
+    texts: NDArray[np.int32]  # (rows, choices): index of each choice in ``vocabulary.choices``, padded with MISSING
+    positions: NDArray[np.int32]  # (rows, choices): index of each choice in the published order, padded with MISSING
+    questions: NDArray[np.int32]  # (rows,): index of each question in ``vocabulary.questions``
+    vocabulary: Vocabulary  # shared by all splits of the dataset
 
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.positions)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} rows)"
-
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
         """(rows, choices): mask, False for padding."""
-        valid: NDArray[np.bool_] = self.positions != MISSING
-        return valid
+        return np.asarray(self.positions != MISSING)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """(rows,): number of choices."""
-        sizes: NDArray[np.int64] = self.valid.sum(axis=1)
-        return sizes
+        return np.asarray(self.valid.sum(axis=1))
 
     @cached_property
     def chance(self) -> NDArray[np.float64]:
@@ -116,8 +97,7 @@ class Rows:
         """
         signed, tuples = (table[self.texts] for table in (self.vocabulary.signed, self.vocabulary.tuples))
         both = signed | signed[:, :1] | (tuples & tuples[:, :1])
-        different: NDArray[np.bool_] = (self.keys != self.keys[:, :1]) & both
-        return different
+        return np.asarray((self.keys != self.keys[:, :1]) & both)
 
     @cached_property
     def choice_sets(self) -> NDArray[np.uint64]:
@@ -131,56 +111,42 @@ class Rows:
 
     def _hashed(self, numbers: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
         draws = np.random.default_rng(0).integers(2**63, size=size, dtype=np.uint64)
-        sums: NDArray[np.uint64] = np.where(self.valid, draws[numbers], np.uint64(0)).sum(axis=1, dtype=np.uint64)
-        return sums
+        return np.asarray(np.where(self.valid, draws[numbers], np.uint64(0)).sum(axis=1, dtype=np.uint64))
 
     def beginning(self, length: int) -> NDArray[np.int32]:
         """Number of each row's first ``length`` words, int32 (rows,); MISSING where there are fewer."""
         beginnings = self.vocabulary.beginnings
-        numbers: NDArray[np.int32] = beginnings[self.questions, min(length, beginnings.shape[1]) - 1]
-        return numbers
+        return np.asarray(beginnings[self.questions, min(length, beginnings.shape[1]) - 1])
 
     def take(self, rows: "NDArray[np.integer] | NDArray[np.bool_] | slice") -> Self:
         """A selection of the rows, with the same vocabulary."""
-        return self._mapped(lambda name: getattr(self, name)[rows])
+        return replace(self, **{name: array[rows] for name, array in self._arrays().items()})
 
     def followed_by(self, other: Self) -> Self:
         """These rows followed by others with the same vocabulary."""
-        choices = max(self.texts.shape[1], other.texts.shape[1])
-
-        def joined(name: str) -> NDArray[Any]:
-            parts = [getattr(one, name) for one in (self, other)]
-            if parts[0].ndim == 2:
+        joined, choices = dict[str, Any](), max(self.texts.shape[1], other.texts.shape[1])
+        for name, array in self._arrays().items():
+            parts = [array, getattr(other, name)]
+            if array.ndim == 2:
                 parts = [np.pad(p, ((0, 0), (0, choices - p.shape[1])), constant_values=MISSING) for p in parts]
-            return np.concatenate(parts)
+            joined[name] = np.concatenate(parts)
+        return replace(self, **joined)
 
-        return self._mapped(joined)
-
-    def _mapped(self, array: Callable[[str], Any]) -> Self:
-        """Rows with other arrays, from their names."""
-        return replace(self, **{one.name: array(one.name) for one in fields(self) if one.name != "vocabulary"})
+    def _arrays(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "vocabulary"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShuffledRows(Rows):
     """Rows with shuffled choices, so that features of ``texts`` cannot leak the target."""
 
-    target: NDArray[np.int64]
-    """(rows,): column of each row's target; only for fitting"""
-    came_from: NDArray[np.int64]
-    """(rows, choices): original column of each choice in `Rows`"""
+    target: NDArray[np.int64]  # (rows,): column of each row's target; only for fitting
+    came_from: NDArray[np.int64]  # (rows, choices): original column of each choice in `Rows`
 
     @cached_property
     def is_target(self) -> NDArray[np.bool_]:
         """(rows, choices): mask of the targets; only for fitting."""
-        is_target: NDArray[np.bool_] = np.arange(self.texts.shape[1]) == self.target[:, None]
-        return is_target
-
-    def target_first(self, values: NDArray[np.float64], choices: int) -> NDArray[np.float64]:
-        """Values (rows, choices) from the shuffled order to that of `Rows` with ``choices`` columns, padded with 0."""
-        back = np.zeros(self.texts.shape)
-        np.put_along_axis(back, self.came_from, np.where(self.valid, values, 0.0), axis=1)
-        return back[:, :choices]
+        return np.asarray(np.arange(self.texts.shape[1]) == self.target[:, None])
 
 
 def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
@@ -219,8 +185,7 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
     tables = {name: checked_rows(table, name) for name, table in splits.items()}
     choices, of_choices = _numbers([pc.list_flatten(table["choices"]) for table in tables.values()])
     questions, of_questions = _numbers([table["question"] for table in tables.values()])
-    texts = texts_of(choices)
-    comparable, signed, tuples = comparable_keys(choices)
+    texts, (comparable, signed, tuples) = texts_of(choices), comparable_keys(choices)
     keys = comparable.dictionary_encode()
     key_texts, numbers = texts_of(keys.dictionary), keys.indices.to_numpy().copy()
     sizes = np.concatenate([pc.list_value_length(table["choices"]).to_numpy() for table in tables.values()])
@@ -234,33 +199,25 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
         numbers[text], signed[text] = len(key_texts), True
         key_texts.append(texts[text].strip())
     vocabulary = Vocabulary(texts, numbers, key_texts, texts_of(questions), signed, tuples)
-    return {
-        name: Rows(*_target_first(table, flat), asked, vocabulary)
-        for (name, table), flat, asked in zip(tables.items(), of_choices, of_questions, strict=True)
-    }
-
-
-def _target_first(table: pa.Table, flat: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Text indices and positions of the choices, the target moved to column 0."""
-    lengths = pc.list_value_length(table["choices"]).to_numpy()
-    valid = np.arange(int(lengths.max())) < lengths[:, None]
-    texts = np.full(valid.shape, MISSING, np.int32)
-    texts[valid] = flat
-    positions = np.where(valid, np.arange(valid.shape[1]), MISSING).astype(np.int32)
-    every, labels = np.arange(len(valid)), table["label"].to_numpy()
-    for array in (texts, positions):
-        targets = array[every, labels]
-        array[every, labels] = array[:, 0]
-        array[:, 0] = targets
-    return texts, positions
+    numbered = {}
+    for (name, table), flat, asked in zip(tables.items(), of_choices, of_questions, strict=True):
+        lengths = pc.list_value_length(table["choices"]).to_numpy()
+        valid = np.arange(int(lengths.max())) < lengths[:, None]
+        positions = np.where(valid, np.arange(valid.shape[1]), MISSING).astype(np.int32)
+        of_rows = np.full(valid.shape, MISSING, np.int32)
+        of_rows[valid] = flat
+        every, labels = np.arange(len(valid)), table["label"].to_numpy()
+        for array in (of_rows, positions):  # the target to column 0
+            array[every, labels], array[:, 0] = array[:, 0], array[every, labels]
+        numbered[name] = Rows(of_rows, positions, asked, vocabulary)
+    return numbered
 
 
 def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.int32]]]:
     """The distinct texts of several columns, and each column as indices into them."""
     parts = [column.cast(pa.large_string()).combine_chunks() for column in columns]
     encoded = pa.concat_arrays(parts).dictionary_encode()
-    ends = np.cumsum([len(part) for part in parts])
-    return encoded.dictionary, np.split(encoded.indices.to_numpy(), ends[:-1])
+    return encoded.dictionary, np.split(encoded.indices.to_numpy(), np.cumsum([len(part) for part in parts])[:-1])
 
 
 def row_number_groups(rows: int) -> Iterator[tuple[str, NDArray[np.int64]]]:

@@ -4,11 +4,12 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_lists
@@ -22,14 +23,11 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Words:
-    """The words of each distinct text, see `text.normalisation.words`."""
+    """The words of each text, see `text.normalisation.words`."""
 
-    numbers: Codes
-    """(all words,): number of each word, concatenated"""
-    starts: NDArray[np.int64]
-    """(texts + 1,): start of each text's words"""
-    words: pa.Array
-    """large_string: the distinct words"""
+    numbers: Codes  # (all words,): number of each word, concatenated
+    starts: NDArray[np.int64]  # (texts + 1,): start of each text's words
+    words: pa.Array  # large_string: the distinct words
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -40,6 +38,12 @@ class Words:
     def lengths(self) -> NDArray[np.int64]:
         """(texts,): number of words."""
         return np.diff(self.starts)
+
+    @cached_property
+    def matrix(self) -> Any:  # noqa: ANN401  sparse
+        """Sparse float32 (texts, words): the words of each text in their order, repeated words several times."""
+        ones, shape = np.ones(len(self.numbers), np.float32), (len(self.lengths), max(len(self.words), 1))
+        return scipy.sparse.csr_matrix((ones, self.numbers.copy(), self.starts), shape=shape)
 
     @property
     def texts(self) -> NDArray[np.int64]:
@@ -60,33 +64,28 @@ class Tree:
 
     nodes: Codes
     """(questions, depth): node of each distinct question's first word, first two words and so on; else MISSING"""
-    parents: NDArray[np.int64]
-    """(nodes,): MISSING for a first word"""
-    words: Codes
-    """(nodes,): number of the last word"""
+    parents: NDArray[np.int64]  # (nodes,): MISSING for a first word
+    words: Codes  # (nodes,): number of the last word
 
     @classmethod
     def of(cls, words: Words, depth: int) -> "Tree":
         """The tree of the first ``depth`` words."""
-        nodes = np.full((len(words.lengths), depth), MISSING, np.int32)
-        parents, last, size = [], [], 0
+        nodes = np.full((len(words.lengths), depth + 1), MISSING, np.int32)  # the last column is before the first word
+        levels, size = [], 0
         for position in range(depth):
             word = words.at(position)
             longer = np.flatnonzero(word != MISSING)
-            before = nodes[longer, position - 1] if position else np.full(len(longer), MISSING)
-            codes, found = np.unique(pairs(before, word[longer]), return_inverse=True)
+            codes, found = np.unique(pairs(nodes[longer, position - 1], word[longer]), return_inverse=True)
             nodes[longer, position] = found + size
-            parent, number = unpaired(codes)
-            parents.append(parent)
-            last.append(number.astype(np.int32))
+            levels.append(codes)
             size += len(codes)
-        return cls(nodes, np.concatenate(parents), np.concatenate(last))
+        parents, last = unpaired(np.concatenate(levels))
+        return cls(nodes[:, :depth], parents, last.astype(np.int32))
 
     def counts(self, of_questions: NDArray[np.int64]) -> NDArray[np.int64]:
         """(nodes,): number of questions that begin so, from (questions,) that of each distinct question."""
         rows, columns = np.nonzero(self.nodes != MISSING)
-        found = np.bincount(self.nodes[rows, columns], of_questions[rows], len(self.words))
-        return found.astype(np.int64)
+        return np.bincount(self.nodes[rows, columns], of_questions[rows], len(self.words)).astype(np.int64)
 
     def path(self, node: int, vocabulary: Sequence[str]) -> list[str]:
         """The words that lead to a node."""
@@ -101,10 +100,8 @@ class Tree:
 class Column:
     """Texts by number; empty texts are missing."""
 
-    distinct: pa.Array
-    """large_string: distinct texts; some may occur in no row"""
-    codes: Codes
-    """(rows,): index of each row's text, MISSING without one"""
+    distinct: pa.Array  # large_string: distinct texts; some may occur in no row
+    codes: Codes  # (rows,): index of each row's text, MISSING without one
 
     @classmethod
     def of(cls, texts: pa.Array | pa.ChunkedArray) -> Self:
@@ -128,8 +125,7 @@ class Column:
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
         """(rows,): whether the row has a text."""
-        valid: NDArray[np.bool_] = self.codes != MISSING
-        return valid
+        return np.asarray(self.codes != MISSING)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -144,8 +140,7 @@ class Column:
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """(distinct,): rank of each text in alphabetical order, whatever the order of the rows."""
-        ranks: NDArray[np.int64] = pc.rank(self.distinct).to_numpy().astype(np.int64)
-        return ranks
+        return np.asarray(pc.rank(self.distinct).to_numpy().astype(np.int64))
 
     @cached_property
     def texts(self) -> list[str]:
@@ -173,10 +168,8 @@ class Column:
 class Lists:
     """Several texts per row."""
 
-    flat: Column
-    """the texts of all rows, concatenated"""
-    lengths: NDArray[np.int64]
-    """(rows,)"""
+    flat: Column  # the texts of all rows, concatenated
+    lengths: NDArray[np.int64]  # (rows,)
 
     @classmethod
     def of(cls, lists: pa.Array | pa.ChunkedArray) -> Self:
@@ -195,8 +188,7 @@ class Lists:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
-NO_LISTS = Lists.of(pa.array([], pa.list_(pa.string())))
-"""Of a dataset without them."""
+NO_LISTS = Lists.of(pa.array([], pa.list_(pa.string())))  # of a dataset without them
 
 
 def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -211,6 +203,13 @@ def unpaired(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     [[-1, 7], [5, -1]]
     """
     return codes // 2**32 - 1, codes % 2**32 - 1
+
+
+def grouped(codes: NDArray[np.integer], *others: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A number from 0 for each combination of codes."""
+    for other in others:
+        codes = pairs(np.unique(codes, return_inverse=True)[1], other)
+    return np.asarray(np.unique(codes, return_inverse=True)[1])
 
 
 def official_texts(texts: pa.Array) -> pa.Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from hf_vqa_mc.audits.gains import holm
+from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.evaluation.figures import NO_INTERVAL, Floats, Ints, Share, difference, share
 from hf_vqa_mc.evaluation.runs import CLUSTER, QUESTION_TYPE, Run

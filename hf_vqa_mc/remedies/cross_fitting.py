@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hf_vqa_mc.audits.probes.pair_models import pairwise_weights
+from hf_vqa_mc.audits.probes.small_models import pairwise_weights
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int64s, Ints
 from hf_vqa_mc.errors import InputError

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from hf_vqa_mc.audits.closed_sets import mean_probabilities
-from hf_vqa_mc.audits.gains import Estimate, estimate
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.audits.shortcut import Estimate, ProbeInputs, estimate
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.decoys.candidates import Float64s
 from hf_vqa_mc.errors import InputError

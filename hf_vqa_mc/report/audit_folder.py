@@ -25,11 +25,9 @@ from hf_vqa_mc.report.report import report_html
 from hf_vqa_mc.result import Step
 
 AUDITED = FolderKind("vqa-mc audit")
-REMEDIES = Path("vqa_mc_remedy")
-"""Default folder of the folders of reports of remedies."""
+REMEDIES = Path("vqa_mc_remedy")  # default folder of the folders of reports of remedies
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
-OF_EACH = 20
-"""Maximum number of example rows per reason."""
+OF_EACH = 20  # maximum number of example rows per reason
 BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
@@ -38,10 +36,7 @@ AT_RANDOM = "random sample"
 def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], str] = str) -> list[Step]:
     """What to do after an audit: the remedy that suits the benchmark, or to evaluate a model and publish it.
 
-    Args:
-        settings: how the benchmark was read.
-        done: the audit.
-        name: from the path of the dataset and of its images to the text in the command.
+    ``name`` makes the text in the command from the path of the dataset and of its images.
     """
     (inputs, given), path = settings.arguments(name), Path(settings.dataset_name)
     stem = path.resolve().name.split(".")[0] if path.exists() else settings.dataset_name
@@ -102,18 +97,7 @@ def write_audit(
     overwrite: bool = False,
     changes: Sequence[str] = (),
 ) -> list[Path]:
-    """Write an audit and publish it.
-
-    Args:
-        folder: created if missing.
-        done: the audit.
-        progress: called with (step, done, total).
-        steps: of `next_steps`, for the report.
-        overwrite: replace changed files of an earlier audit.
-        changes: what changed since an earlier release.
-
-    Returns:
-        Its files: report.html, audit.json and rows.parquet.
+    """Write an audit atomically: report.html with steps and changes since a release, audit.json and rows.parquet.
 
     Raises:
         OSError: they cannot be written; an earlier audit is unchanged.

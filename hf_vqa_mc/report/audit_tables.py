@@ -6,7 +6,7 @@ from typing import Any
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
-from hf_vqa_mc.audits.gains import Gain
+from hf_vqa_mc.audits.shortcut import Gain
 from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.text.tables import TextTable
 
@@ -16,10 +16,8 @@ TABLE_NOTE = (
 )
 CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
 
-STRONGEST = 10
-"""Maximum number of shortcuts in a notebook."""
-FIGURES = ("accuracy", "gain", "95% interval", "cross-fitted")
-"""Columns of the table of shortcuts."""
+STRONGEST = 10  # maximum number of shortcuts in a notebook
+FIGURES = ("accuracy", "gain", "95% interval", "cross-fitted")  # columns of the table of shortcuts
 
 
 def notes(done: Audit) -> str:

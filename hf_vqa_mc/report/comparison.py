@@ -11,10 +11,8 @@ from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
 RUN, INPUT = "run", "input"
-MOST_GROUPS = 40
-"""Maximum number of groups in a table, the largest; all are in JSON and CSV."""
-SMALLEST_P = 0.001
-"""Smaller p-values are not printed in full."""
+MOST_GROUPS = 40  # maximum number of groups in a table, the largest; all are in JSON and CSV
+SMALLEST_P = 0.001  # smaller p-values are not printed in full
 
 
 def text_tables(done: Comparison) -> dict[str, TextTable]:

@@ -15,10 +15,8 @@ from hf_vqa_mc.text.tables import TextTable, csv_bytes
 
 DESCRIBED = FolderKind("vqa-mc describe")
 REPORT, FIGURES, FOLDER = "report.html", "describe.json", "figures"
-SHOWN = 40
-"""Maximum number of rows of a table on the page; all are in the CSV files."""
-CELL = 80
-"""Maximum number of characters of a cell."""
+SHOWN = 40  # maximum number of rows of a table on the page; all are in the CSV files
+CELL = 80  # maximum number of characters of a cell
 
 
 def headline_numbers(done: Description) -> Iterator[tuple[Described, str, list[Number | None]]]:
@@ -114,8 +112,7 @@ def _staged(folder: Path, done: Description, overwrite: bool = False) -> Iterato
         yield new, [folder / name for name in contents]
 
 
-write_description = published(_staged)
-"""Write a description's folder atomically, and return its files."""
+write_description = published(_staged)  # write a description's folder atomically, and return its files
 
 
 def _csv(one: Described, names: list[str]) -> bytes:

@@ -2,11 +2,10 @@
 
 from html import escape
 
-from hf_vqa_mc.audits.figures.figure import COLOURS, Drawing, Label, Shape
+from hf_vqa_mc.audits.figures.charts import COLOURS, Drawing, Label, Shape
 from hf_vqa_mc.report.plain_text import plain
 
-TITLE = 200
-"""Maximum number of characters of a title."""
+TITLE = 200  # maximum number of characters of a title
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 LINE = 1.8
 

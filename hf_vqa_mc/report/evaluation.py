@@ -27,10 +27,8 @@ from hf_vqa_mc.report.thumbnails import picture_values
 from hf_vqa_mc.result import Step
 
 REPORT = "report.html"
-OF_EACH = 12
-"""Maximum number of example questions per reason."""
-MOST_TYPES = 40
-"""Maximum number of question types on the page, the most frequent first."""
+OF_EACH = 12  # maximum number of example questions per reason
+MOST_TYPES = 40  # maximum number of question types on the page, the most frequent first
 POSITIONS = (
     "How often the model picks each position. A model without a preference picks each as often as it has the correct "
     "choice."

@@ -27,9 +27,7 @@ CHOICE, TYPE, ORIGIN = 160, 60, 160
 """Maximum number of characters of a choice, of a question type and of a choice's origin."""
 FALLBACK = "fallback"
 """The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
-UNREADABLE = b"unreadable"
-"""Replaces the content of an image that cannot be read."""
-UNPUBLISHED = "(answer not published)"
+UNREADABLE = b"unreadable"  # replaces the content of an image that cannot be read
 
 
 @dataclass(frozen=True)
@@ -38,24 +36,17 @@ class Example:
 
     question_id: str
     question: str
-    question_type: str
+    question_type: str  # may be ""
     choices: list[str]
-    label: int
-    """index of the target in ``choices``"""
-    kinds: list[str]
-    """kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown"""
+    label: int  # index of the target in ``choices``
+    kinds: list[str]  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
     origins: list[str]
     """origin of each choice, such as the question that it answers, or ``FALLBACK``; "" or an empty list if unknown"""
-    picked: int | None
-    """index of the choice that a model or a probe picks"""
-    bias: float | None
-    """P(target) by the probes that see no image, in [0, 1]"""
-    images: tuple[bytes, ...]
-    """content of image files, possibly broken"""
-    note: str
-    """the reason why it is shown, a filter of the report"""
-    unreadable: str = ""
-    """why the image cannot be read; "" if it can, or if there is none"""
+    picked: int | None  # index of the choice that a model or a probe picks
+    bias: float | None  # P(target) by the probes that see no image, in [0, 1]
+    images: tuple[bytes, ...]  # content of image files, possibly broken
+    note: str  # the reason why it is shown, a filter of the report; may be ""
+    unreadable: str = ""  # why the image cannot be read; "" if it can, or if there is none
     attention: NDArray[np.float64] | None = field(default=None, compare=False)
     """(n, n): a model's attention to the image, x first"""
 

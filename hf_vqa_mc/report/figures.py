@@ -11,16 +11,11 @@ from typing import Any
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.report.plain_text import plain
 
-SHOWN_SHORTCUTS = 12
-"""Rows of the plot that are not collapsed; alarms never are."""
-SHOWN_TYPES = 12
-"""Question types that are not collapsed."""
-TYPE_SHORTCUTS = 3
-"""Columns of the plot by question type."""
-STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
-"""Possible distances between two ticks."""
-TICKS = 6
-"""Maximum number of ticks of a scale of gains."""
+SHOWN_SHORTCUTS = 12  # rows of the plot that are not collapsed; alarms never are
+SHOWN_TYPES = 12  # question types that are not collapsed
+TYPE_SHORTCUTS = 3  # columns of the plot by question type
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)  # possible distances between two ticks
+TICKS = 6  # maximum number of ticks of a scale of gains
 
 
 def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:

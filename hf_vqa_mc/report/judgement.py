@@ -17,18 +17,15 @@ from hf_vqa_mc.report.plain_text import count, percent, points
 from hf_vqa_mc.text.tables import TextTable
 
 HEADINGS = ("", "before", "after")
-FAR = 0.03
-"""Distance from chance from which a report probe is named after a remedy."""
+FAR = 0.03  # distance from chance from which a report probe is named after a remedy
 
 
 class Side(NamedTuple):
     """A figure before or after."""
 
     value: float
-    half_interval: float | None = None
-    """half of its 95% interval"""
-    probe: str | None = None
-    """the probe whose accuracy it is"""
+    half_interval: float | None = None  # half of its 95% interval
+    probe: str | None = None  # the probe whose accuracy it is
 
 
 class Figure(NamedTuple):

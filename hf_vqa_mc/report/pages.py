@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-PREVIEW_SIDE, SMALL_SIDE = 480, 240
-"""Longer side in pixels of images on a page, and where there are many."""
+PREVIEW_SIDE, SMALL_SIDE = 480, 240  # longer side in pixels of images on a page, and where there are many
 
 
 def rendered(

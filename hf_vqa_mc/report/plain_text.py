@@ -6,8 +6,7 @@ from typing import Any
 
 from hf_vqa_mc.scoring.table import points as points
 
-LONGEST = 400
-"""Maximum number of characters of a text."""
+LONGEST = 400  # maximum number of characters of a text
 
 # Control characters except white space, bidirectional overrides and isolates, surrogates, and non-characters.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")

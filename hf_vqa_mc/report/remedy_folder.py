@@ -20,10 +20,8 @@ from hf_vqa_mc.version import __version__
 
 JUDGED = FolderKind("vqa-mc remedy --report")
 FIGURES = "report.json"
-MOST_CHANGES = 100
-"""Changed decoys listed on the page."""
-LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "questions", "gain")
-"""Table of coverage and leak."""
+MOST_CHANGES = 100  # changed decoys listed on the page
+LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "questions", "gain")  # table of coverage and leak
 CHANGE_HEADINGS = {"question id": "question_id", "old": "old", "new": "new", "donor": "origin", "reason": "reason"}
 SIDES = {"before": ("before", "chance", "before_half"), "after": ("after", "chance_after", "after_half")}
 """Names of a `Change`'s accuracy, chance and half interval."""

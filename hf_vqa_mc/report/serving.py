@@ -19,8 +19,7 @@ HEADERS = {
 }
 """Of every reply."""
 PORT = 7860
-CLOSING = 5
-"""Seconds that requests on their way have when the server ends."""
+CLOSING = 5  # seconds that requests on their way have when the server ends
 
 
 def bound_socket(host: str, port: int) -> socket.socket:

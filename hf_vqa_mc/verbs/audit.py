@@ -17,7 +17,7 @@ from hf_vqa_mc.text.counted import counted
 if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.audits.comparison import Check
-    from hf_vqa_mc.audits.gains import Gain
+    from hf_vqa_mc.audits.shortcut import Gain
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -108,7 +108,7 @@ class AuditResult(Result):
     @property
     def exceeding(self) -> "list[Gain]":
         """The shortcuts whose 95% interval lies above ``fail_above``."""
-        from hf_vqa_mc.audits.gains import exceeding
+        from hf_vqa_mc.audits.shortcut import exceeding
 
         return [] if self.settings.fail_above is None else exceeding(self.audit.gains, self.settings.fail_above)
 

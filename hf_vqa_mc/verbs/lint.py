@@ -13,7 +13,7 @@ from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.audits.checks.linting import Linting
+    from hf_vqa_mc.audits.checks import Linting
 
 FORMATS = (".csv", ".jsonl", ".json", ".parquet")
 
@@ -154,7 +154,7 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
         InputError: the dataset is no multiple-choice benchmark, most rows of a split cannot be read, or the list of
             known issues cannot be used.
     """
-    from hf_vqa_mc.audits.checks.linting import lint_benchmark, read_known
+    from hf_vqa_mc.audits.checks import lint_benchmark, read_known
     from hf_vqa_mc.data.loading import NoChoices
     from hf_vqa_mc.io.outputs import check_output_file
 

@@ -197,7 +197,7 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
     """Accuracies on the test split of heuristics without the image, fitted on the training split."""
     import numpy as np
 
-    from hf_vqa_mc.audits.probes.heuristics import answer_prior, counted_in, question_answer_prior
+    from hf_vqa_mc.audits.probes.priors import answer_prior, counted_in, question_answer_prior
     from hf_vqa_mc.audits.rows import number_rows
     from hf_vqa_mc.text.normalisation import YES_NO
 

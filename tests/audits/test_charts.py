@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.figures.charts import HOLE, OTHERS, SUNBURST, Bars, Lines, Stacked, Sunburst
-from hf_vqa_mc.audits.figures.figure import SERIES, Found, Share, text_width
+from hf_vqa_mc.audits.figures.charts import HOLE, OTHERS, SERIES, SUNBURST, Bars, Lines, Stacked, Sunburst, text_width
+from hf_vqa_mc.audits.figures.figure import Found, Share
 
 COUNTS = st.lists(st.integers(1, 1000), min_size=1, max_size=20)
 

@@ -6,9 +6,8 @@ import pytest
 
 from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
-from hf_vqa_mc.audits.gains import gains
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut, gains, picked
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import context_of, split_of

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.probes.cosines import COSINES
+from hf_vqa_mc.audits.probes.heuristics import COSINES
 from hf_vqa_mc.audits.similar_choices import question_cosines
 from tests.audits.planted import context_of, ran
 

@@ -33,7 +33,7 @@ def table(*rows):
 def found(**splits):
     numbered = number_rows(splits)
     all_splits = {name: split_of(rows, name) for name, rows in splits.items()}
-    return {finding.name: finding for finding in findings(all_splits, numbered, "test") if finding.is_problem}
+    return {finding.name: finding for finding in findings(all_splits, numbered, "test")}
 
 
 def test_targets_in_the_question_are_compared_with_decoys():

@@ -5,8 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, exceeding, gains, not_tested, verdict
-from hf_vqa_mc.audits.shortcut import NotRun, ProbeInputs, Shortcut
+from hf_vqa_mc.audits.shortcut import (
+    ALARM_LEVEL,
+    NotRun,
+    ProbeInputs,
+    Shortcut,
+    estimate,
+    exceeding,
+    gains,
+    not_tested,
+    verdict,
+)
 
 
 def test_intervals_are_clustered_by_image():

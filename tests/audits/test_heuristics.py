@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.audits.folds import folds_of
-from hf_vqa_mc.audits.gains import ALARM_LEVEL, estimate, gains, holm
-from hf_vqa_mc.audits.probes.cosines import COSINES
-from hf_vqa_mc.audits.probes.orders import ORDERS
-from hf_vqa_mc.audits.shortcut import FOLDS
+from hf_vqa_mc.audits.probes.heuristics import COSINES
+from hf_vqa_mc.audits.probes.priors import ORDERS
+from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, estimate, gains, holm
 from hf_vqa_mc.data.benchmark import ROWS
 from tests.audits.planted import HEURISTICS, RULES, context_of, planted, ran, split_of
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from PIL import Image
 
 from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
-from hf_vqa_mc.audits.probes.text_crosses import CLUSTERS, image_groups
+from hf_vqa_mc.audits.probes.choice_features import CLUSTERS, image_groups
 from hf_vqa_mc.data.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
 
@@ -111,14 +111,14 @@ def test_images_that_look_alike_are_in_one_cluster():
     vectors = (20 * np.eye(4, 10)[kind] + rng.normal(size=(800, 10))).astype(np.float32)
     vectors[:3] = np.nan
     found = image_groups(vectors, seed=0)
-    rough = found.clusters[3:, 0]
+    rough = found[0][3:, 0]
     assert all(len(np.unique(kind[3:][rough == cluster])) == 1 for cluster in np.unique(rough))
-    assert (found.clusters[:3] == -1).all()
-    assert (found.directions[:3] == 0).all()
+    assert (found[0][:3] == -1).all()
+    assert (found[1][:3] == 0).all()
 
 
 def test_identical_images_have_no_clusters():
     found = image_groups(np.ones((50, 6), np.float32), seed=0)
-    assert (found.clusters == -1).all()
-    assert found.clusters.shape == (50, len(CLUSTERS))
-    assert not found.directions.any()
+    assert (found[0] == -1).all()
+    assert found[0].shape == (50, len(CLUSTERS))
+    assert not found[1].any()

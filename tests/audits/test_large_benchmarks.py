@@ -11,7 +11,7 @@ from hf_vqa_mc.audits import auditing, folds
 from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.folds import parts_of
 from hf_vqa_mc.audits.probes import Context
-from hf_vqa_mc.audits.probes.cosines import COSINES
+from hf_vqa_mc.audits.probes.heuristics import COSINES
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.report.audit_folder import write_audit

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.probes.like_choices import LIKE_CHOICES, MOST_CHOICES
+from hf_vqa_mc.audits.probes.priors import MOST_CHOICES, PRIORS
 from hf_vqa_mc.text.wordnet import load_wordnet
 from tests.audits.planted import HEURISTICS, MODELS, context_of, planted, ran
 
-NAME = LIKE_CHOICES[0].name
+NAME = PRIORS[2].name
 BRANCHES = ("animal", "plant", "clothing", "vehicle", "disease", "musical_instrument", "color", "building")
 
 
@@ -53,7 +53,7 @@ def three_alike(n, seed=0):
 
 
 def score(table, train=None):
-    return ran(context_of(table, train), LIKE_CHOICES)[0][NAME].scores.mean()
+    return ran(context_of(table, train), PRIORS[2:])[0][NAME].scores.mean()
 
 
 def test_targets_outside_the_group_are_found_by_no_other_probe_as_well():
@@ -100,7 +100,7 @@ def test_random_labels_are_hardly_predicted():
 def test_labels_of_a_fold_do_not_change_its_predictions():
     texts, folds = three_alike(300), np.random.default_rng(0).integers(5, size=300).astype(np.int8)
     labels = np.where(folds == 2, 0, 3)
-    found = ran(context_of(rows(texts, labels), folds=folds), LIKE_CHOICES)[0][NAME].scores
+    found = ran(context_of(rows(texts, labels), folds=folds), PRIORS[2:])[0][NAME].scores
     assert found[folds == 2].mean() < 0.1
     assert found[folds != 2].mean() > 0.9
 

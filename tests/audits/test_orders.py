@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.probes.orders import ORDERS
+from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.audits.shortcut import FOLDS
 from tests.audits.planted import context_of, planted, ran
 

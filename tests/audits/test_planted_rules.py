@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from hf_vqa_mc.audits.gains import gains
 from hf_vqa_mc.audits.rows import LEAST_ROWS
+from hf_vqa_mc.audits.shortcut import gains
 from tests.audits.planted import HEURISTICS, context_of, planted, ran, split_of
 
 ROWS, SHARE, CHOICES = 3000, 0.7, 5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.probes.heuristics import (
+from hf_vqa_mc.audits.probes.priors import (
     answer_prior,
     counted_in,
     question_answer_prior,

@@ -52,7 +52,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tm
 @pytest.mark.slow
 def test_pruning_leaves_rows_out_and_changes_no_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.pair_models.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.small_models.TREES", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)

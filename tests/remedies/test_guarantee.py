@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.audits.probes.orders import ORDERS
+from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("untrained_report_probes")

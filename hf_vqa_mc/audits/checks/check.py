@@ -1,6 +1,6 @@
 """The declaration of a check, what it reads of a benchmark, and the issues that it finds."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,11 +25,9 @@ from hf_vqa_mc.io.progress import Progress
 
 ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
 """An error makes a row unusable or its score wrong; a warning needs a look; a note is for information."""
-ROW = "(row number)"
-"""Added column with the number of each row in all splits; messages may list it among the columns."""
+ROW = "(row number)"  # added column with the number of each row in all splits; messages may list it among the columns
 THREADS = 4
-WHOLE = -1
-"""Row of an issue of the whole benchmark."""
+WHOLE = -1  # row of an issue of the whole benchmark
 
 
 class Issues(NamedTuple):
@@ -62,8 +60,7 @@ class Check:
 class ImageCheck(NamedTuple):
     """What was found out about an image."""
 
-    digest: str = ""
-    """of its content; "" if it could not be read"""
+    digest: str = ""  # of its content; "" if it could not be read
     problem: str = ""
     is_missing: bool = False
 
@@ -73,14 +70,10 @@ class Linted:
     """A benchmark as checks see it."""
 
     benchmark: Benchmark
-    data: Data
-    """the rows that could be read, of all splits"""
-    tables: dict[str, pa.Table]
-    """all columns of all rows by split, and ROW"""
-    ids: pa.Array
-    """question ids of the rows of all splits; row numbers if there are none"""
-    faulty: list[FaultyRow]
-    """the rows that could not be read, with numbers of rows of all splits"""
+    data: Data  # the rows that could be read, of all splits
+    tables: dict[str, pa.Table]  # all columns of all rows by split, and ROW
+    ids: pa.Array  # question ids of the rows of all splits; row numbers if there are none
+    faulty: list[FaultyRow]  # the rows that could not be read, with numbers of rows of all splits
     progress: Progress
     skip_images: bool = False
 
@@ -94,18 +87,19 @@ class Linted:
         """The splits of `data`, in its order."""
         return list(self.benchmark.splits.values())
 
-    def rows_by_split(self) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    @cached_property
+    def rows_by_split(self) -> dict[str, NDArray[np.int64]]:
         """Each split's name and its rows of `data`."""
-        ends = np.cumsum([split.rows.num_rows for split in self.splits])
-        for split, end in zip(self.splits, ends.tolist(), strict=True):
-            yield split.name, np.arange(end - split.rows.num_rows, end)
+        sizes = [split.rows.num_rows for split in self.splits]
+        parts = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        return dict(zip(self.benchmark.splits, parts, strict=True))
 
     @cached_property
     def own_columns(self) -> list[str]:
         """The columns that all splits have, without those of choices and labels, and those that this package adds."""
         others = {ROW, *self.benchmark.spec.columns, *PER_CHOICE, *SET_COLUMNS}
-        names = [set(split.original.column_names) - others for split in self.splits]
-        return [name for name in self.splits[0].original.column_names if all(name in one for one in names)]
+        shared = set.intersection(*(set(split.original.column_names) for split in self.splits)) - others
+        return [name for name in self.splits[0].original.column_names if name in shared]
 
     def locations(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
         """Split, row in the split and question id of rows of all splits; null for `WHOLE`."""
@@ -123,15 +117,14 @@ class Linted:
         found: dict[int, ImageCheck] = {}
         if self.skip_images or not any(split.images for split in self.splits):
             return found
+        locations = [(split, row) for split in self.splits for row in range(split.rows.num_rows)]
         codes, first = np.unique(self.data.images.codes, return_index=True)
-        first, codes = first[codes >= 0], codes[codes >= 0]
-        ends = np.cumsum([0, *(split.rows.num_rows for split in self.splits)])
-        of_split = np.searchsorted(ends, first, side="right") - 1
+        wanted = [locations[row] for row in first[codes >= 0].tolist()]
         with ThreadPoolExecutor(THREADS) as pool:
-            checked = pool.map(_check_image, [self.splits[one] for one in of_split], (first - ends[of_split]).tolist())
-            for done, (code, image) in enumerate(zip(codes.tolist(), checked, strict=True), 1):
+            checked = pool.map(lambda one: _check_image(*one), wanted)
+            for done, (code, image) in enumerate(zip(codes[codes >= 0].tolist(), checked, strict=True), 1):
                 found[code] = image
-                self.progress("images", done, len(codes))
+                self.progress("images", done, len(wanted))
         return found
 
 
@@ -173,5 +166,4 @@ def read_linted(options: BenchmarkOptions, progress: Progress, skip_images: bool
     every = (one for split in benchmark.splits.values() for one in split.faulty)
     faulty = [one._replace(row=firsts[one.split] + one.row) for one in every]
     benchmark = replace(benchmark, notes=tuple(dict.fromkeys((*notes, *benchmark.notes))))
-    data = of_benchmark(benchmark)
-    return Linted(benchmark, data, tables, pa.concat_arrays(ids), faulty, progress, skip_images)
+    return Linted(benchmark, of_benchmark(benchmark), tables, pa.concat_arrays(ids), faulty, progress, skip_images)

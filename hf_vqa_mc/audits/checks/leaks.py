@@ -16,22 +16,18 @@ from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTI
 from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
-MOST_VALUES = 1000
-"""A column with more values is not searched for labels."""
+MOST_VALUES = 1000  # A column with more values is not searched for labels
 PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1
 """A column predicts the label if chi-square is so significant, and the most frequent label of each value is right in
 so many more rows than the most frequent label of all, as a fraction."""
-REPEATS = 0.9
-"""Share of the rows in which a column that repeats the target equals it."""
-SHORTEST = 3
-"""Minimum number of letters of a target that is searched for in names."""
-NAMED_GAIN = 0.05
-"""Names give the target away if they have it in so many more rows than a decoy, as a fraction."""
+REPEATS = 0.9  # share of the rows in which a column that repeats the target equals it
+SHORTEST = 3  # minimum number of letters of a target that is searched for in names
+NAMED_GAIN = 0.05  # names give the target away if they have it in so many more rows than a decoy, as a fraction
 
 
 def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted) -> NDArray[np.int64]:
     """Rows of other splits with a code of the training split."""
-    in_train = np.concatenate([np.full(len(rows), name in TRAIN) for name, rows in linted.rows_by_split()])
+    in_train = np.concatenate([np.full(len(rows), name in TRAIN) for name, rows in linted.rows_by_split.items()])
     others = np.flatnonzero(valid & ~in_train)
     return others[np.isin(codes[others], codes[valid & in_train])]
 
@@ -67,14 +63,13 @@ def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
 def _predictive(linted: Linted) -> Issues:
     """Columns, ids and row numbers that predict the position of the target."""
     found = []
-    for split, rows in linted.rows_by_split() if linted.data.ordered else ():
+    for split, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         labels = linted.data.labels[rows]
         for what, groups in _groupings(linted, rows):
-            gain, p = predicted(groups, labels)
+            gain, p = _predicted(groups, labels)
             if p < PREDICTS_P and gain > PREDICTS_GAIN:
-                found.append(
-                    f"{split}: {what} predicts the label in {gain:.1%} more rows than the most frequent label"
-                )
+                more = f"{gain:.1%} more rows than the most frequent label"
+                found.append(f"{split}: {what} predicts the label in {more}")
     return of_the_whole(found)
 
 
@@ -91,16 +86,11 @@ def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, N
                 yield from ((f"column {shown(name)} (period {period})", numbers % period) for period in PERIODS)
 
 
-def predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[float, float]:
-    """How well groups of rows predict their labels.
+def _predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[float, float]:
+    """How well groups of rows predict their labels, from 0.
 
-    Args:
-        groups: (rows,): any numbers.
-        labels: (rows,), from 0.
-
-    Returns:
-        The share of rows that the most frequent label of their group adds to that of all rows, and the p of Pearson's
-        chi-square test of independence.
+    Returns the share of rows that the most frequent label of their group adds to that of all rows, and the p of
+    Pearson's chi-square test of independence.
     """
     from scipy import stats
 
@@ -135,10 +125,9 @@ def _named(linted: Linted) -> Issues:
     for name, column in _columns(linted):
         if name not in names or not matches("[A-Za-z]{3}", column).any():
             continue
-        found = np.add.reduceat(
-            contained(flat, of_rows, column) * np.where(linted.data.is_target, 1, 1 << 16), linted.data.choices.starts
-        )
-        of_target, of_decoys = found % (1 << 16) > 0, found >> 16
+        inside = _contained(flat, of_rows, column)
+        of_target = inside[linted.data.is_target]
+        of_decoys = np.add.reduceat(inside & ~linted.data.is_target, linted.data.choices.starts, dtype=np.int64)
         gain = of_target.mean() - (of_decoys / np.maximum(linted.data.choices.lengths - 1, 1)).mean()
         if gain > NAMED_GAIN:
             at = np.flatnonzero(of_target & (of_decoys == 0))
@@ -147,8 +136,8 @@ def _named(linted: Linted) -> Issues:
     return Issues(linted.rows[np.concatenate(rows)], details)
 
 
-def contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDArray[np.int64]:
-    """(choices,): 1 where the choice's comparable text, of `SHORTEST` letters or more, is in the row's name, else 0.
+def _contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDArray[np.bool_]:
+    """(choices,): whether the choice's comparable text, of `SHORTEST` letters or more, is in the row's name.
 
     Names are compared in lower case, with single spaces instead of other signs; digits are removed.
     """
@@ -157,13 +146,11 @@ def contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDA
         plain = pc.replace_substring_regex(plain, pattern, new)
     spelled = [*plain.to_pylist(), ""]  # the last for rows without a name
     keys = choices.comparable
-    texts = [
-        f" {text.replace('-', ' ')} " if len(text) >= SHORTEST and text.isascii() else "\0" for text in keys.texts
-    ]
-    texts.append("\0")  # for choices without words
+    long = (f" {text.replace('-', ' ')} " if len(text) >= SHORTEST and text.isascii() else "\0" for text in keys.texts)
+    texts = [*long, "\0"]  # for choices without words
     distinct, inverse = np.unique(pairs(names.codes[of_rows], keys.codes), return_inverse=True)
     which = zip(*(numbers.tolist() for numbers in unpaired(distinct)), strict=True)
-    return np.array([texts[key] in spelled[name] for name, key in which], np.int64)[inverse]
+    return np.array([texts[key] in spelled[name] for name, key in which], np.bool_)[inverse]
 
 
 LEAKS = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issues, Linted, of_the_whole
 from hf_vqa_mc.audits.figures.choices import position_test
-from hf_vqa_mc.audits.texts import Column, official_texts, pairs, unpaired
+from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
 from hf_vqa_mc.data.columns import repeats
 from hf_vqa_mc.data.names import QUESTION_ID, named
@@ -42,8 +42,7 @@ def _repeated_ids(linted: Linted) -> Issues:
     rows, details = list[int](), list[str]()
     for table in linted.tables.values():
         for name in named(table.column_names, QUESTION_ID)[:1]:
-            kind = table.schema.field(name).type
-            if pa.types.is_integer(kind) or is_text(kind):
+            if pa.types.is_integer(table[name].type) or is_text(table[name].type):
                 ids = as_text(table[name])
                 found = repeats(ids)
                 rows += table[ROW].to_numpy()[found[:, 1]].tolist()
@@ -55,8 +54,7 @@ def _contradictory(linted: Linted) -> Issues:
     """Rows of a split with the same image and question as another one, but another target."""
     images, questions, targets = linted.data.images, linted.data.questions.comparable, linted.data.targets
     at = np.flatnonzero(images.valid & questions.valid)
-    codes = np.unique(pairs(images.codes, questions.codes)[at], return_inverse=True)[1]
-    group = np.unique(pairs(linted.data.splits.codes[at], codes), return_inverse=True)[1]
+    group = grouped(linted.data.splits.codes[at], images.codes[at], questions.codes[at])
     of_group, _ = unpaired(np.unique(pairs(group, targets.comparable.codes[at])))
     found = at[np.isin(group, np.flatnonzero(np.bincount(of_group) > 1))]
     return Issues(linted.rows[found], [f"target {shown(targets.texts[one])}" for one in targets.codes[found].tolist()])
@@ -65,9 +63,7 @@ def _contradictory(linted: Linted) -> Issues:
 def _repeated(are_rotated: bool, linted: Linted) -> Issues:
     """Rows that repeat an earlier row of the split, with its choices rotated or not."""
     codes, valid = linted.data.row_keys
-    at, keys = np.flatnonzero(valid), np.unique(codes, return_inverse=True)[1]
-    for others in (linted.data.targets.comparable.codes, linted.data.splits.codes):
-        keys = np.unique(pairs(keys, others), return_inverse=True)[1]
+    at, keys = np.flatnonzero(valid), grouped(codes, linted.data.targets.comparable.codes, linted.data.splits.codes)
     _, index, inverse = np.unique(keys[at], return_index=True, return_inverse=True)
     first = at[index[inverse]]
     first, at = first[first != at], at[first != at]
@@ -91,7 +87,7 @@ def _rotated(linted: Linted, rows: NDArray[np.int64], others: NDArray[np.int64])
 def _unbalanced(linted: Linted) -> Issues:
     """Splits in which the target is not equally often at each position."""
     found = []
-    for name, rows in linted.rows_by_split() if linted.data.ordered else ():
+    for name, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         sizes, labels = linted.data.choices.lengths[rows], linted.data.labels[rows]
         expected, _, p = position_test(labels, sizes)
         shares = np.bincount(labels, minlength=len(expected)) / len(rows)
@@ -105,20 +101,23 @@ def _unbalanced(linted: Linted) -> Issues:
 
 def _images(is_missing: bool, linted: Linted) -> Issues:
     """Rows whose image is missing, or cannot be decoded."""
-    problems = {code: one.problem for code, one in linted.images.items()
-                if one.problem and one.is_missing == is_missing}  # fmt: skip
-    rows = np.flatnonzero(np.isin(linted.data.images.codes, list(problems)))
-    return Issues(linted.rows[rows], [problems[code] for code in linted.data.images.codes[rows].tolist()])
+    return _of_images(linted, {code: one.problem for code, one in linted.images.items()
+                               if one.problem and one.is_missing == is_missing})  # fmt: skip
 
 
 def _repeated_images(linted: Linted) -> Issues:
     """Rows whose image has the content of an image with another name."""
-    firsts: dict[str, int] = {}
+    firsts, names = dict[str, int](), linted.data.images.texts
     first = {code: firsts.setdefault(one.digest, code) for code, one in linted.images.items() if one.digest}
-    names, codes = linted.data.images.texts, linted.data.images.codes
-    rows = np.flatnonzero(np.isin(codes, [code for code, other in first.items() if code != other]))
-    details = [f"image {shown(names[code])} is {shown(names[first[code]])}" for code in codes[rows].tolist()]
-    return Issues(linted.rows[rows], details)
+    return _of_images(linted, {code: f"image {shown(names[code])} is {shown(names[other])}"
+                               for code, other in first.items() if code != other})  # fmt: skip
+
+
+def _of_images(linted: Linted, details: dict[int, str]) -> Issues:
+    """The rows with these images."""
+    codes = linted.data.images.codes
+    rows = np.flatnonzero(np.isin(codes, list(details)))
+    return Issues(linted.rows[rows], [details[code] for code in codes[rows].tolist()])
 
 
 ROWS = (
@@ -163,8 +162,7 @@ NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan
 MISSING_TEXT = f"^(?:{'|'.join(map(re.escape, NOT_AVAILABLE))})$"
 LETTER = r"^\s*\(?(?P<letter>[A-Za-z])[.):]\s*\S"
 MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#x[0-9A-Fa-f]{1,6});"
-IMAGE_MARK = r"<image[^<>]{0,20}>"
-"""Where the image belongs, as in MMMU; no HTML."""
+IMAGE_MARK = r"<image[^<>]{0,20}>"  # where the image belongs, as in MMMU; no HTML
 CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u009f\u200b\u202a-\u202e\u2066-\u2069\ufeff]"
 SPACES = r"^\s|\s$|\s\s"
 Hits = Callable[[Column], NDArray[np.bool_]]
@@ -172,22 +170,22 @@ Hits = Callable[[Column], NDArray[np.bool_]]
 
 def matches(pattern: str, column: Column) -> NDArray[np.bool_]:
     """(distinct,): whether a regular expression is found in each text."""
-    found: NDArray[np.bool_] = pc.match_substring_regex(column.distinct, pattern).to_numpy(zero_copy_only=False)
-    return found.astype(bool)
+    return np.array(pc.match_substring_regex(column.distinct, pattern), np.bool_)
 
 
 def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
     """The questions and choices whose text is hit."""
-    rows, details = [], list[str]()
-    for what, column, of_rows in (
-        ("question", linted.data.questions, np.arange(len(linted.data))),
-        ("choice", linted.data.choices.flat, linted.data.choices.rows),
-    ):
-        if what in where:
-            at = np.flatnonzero(np.append(hits(column), False)[column.codes])
-            rows.append(linted.rows[of_rows[at]])
-            names = {code: f"{what} {shown(column.texts[code])}" for code in np.unique(column.codes[at]).tolist()}
-            details += [names[code] for code in column.codes[at].tolist()]
+    rows, details, choices = [], list[str](), linted.data.choices
+    columns = {
+        "question": (linted.data.questions, np.arange(len(linted.data))),
+        "choice": (choices.flat, choices.rows),
+    }
+    for what in where:
+        column, of_rows = columns[what]
+        at = np.flatnonzero(np.append(hits(column), False)[column.codes])
+        rows.append(linted.rows[of_rows[at]])
+        names = {code: f"{what} {shown(column.texts[code])}" for code in np.unique(column.codes[at]).tolist()}
+        details += [names[code] for code in column.codes[at].tolist()]
     return Issues(np.concatenate(rows), details)
 
 

@@ -1,13 +1,11 @@
 """The figures of a description, one declaration each; your package adds one with ``FIGURES.add(Figure(...))``."""
 
 from hf_vqa_mc.audits.figures.answers import ANSWERS
-from hf_vqa_mc.audits.figures.choices import CHOICES, IMAGES
+from hf_vqa_mc.audits.figures.choices import CHOICES
 from hf_vqa_mc.audits.figures.figure import Figure, Found, Share
-from hf_vqa_mc.audits.figures.questions import QUESTIONS, WORDS
-from hf_vqa_mc.audits.figures.types import TYPES
+from hf_vqa_mc.audits.figures.questions import QUESTIONS
 from hf_vqa_mc.listing import Listing
 
 __all__ = ["FIGURES", "Figure", "Found", "Share"]
 
-FIGURES: Listing[Figure] = Listing("figure", *QUESTIONS, *WORDS, *ANSWERS, *TYPES, *CHOICES, *IMAGES)
-"""In the order of the page."""
+FIGURES: Listing[Figure] = Listing("figure", *QUESTIONS, *ANSWERS, *CHOICES)  # in the order of the page

@@ -3,56 +3,110 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from hf_vqa_mc.audits.figures.figure import (
-    CATEGORIES,
-    SERIES,
-    WIDTH,
-    Drawing,
-    Found,
-    Shape,
-    Share,
-    number_text,
-    shortened,
-    text_width,
-)
+from hf_vqa_mc.audits.figures.figure import Share, Sides, Table, number_text
 
-Sides = Sequence[tuple[str, Found]]
-"""Name of each dataset and what was found."""
+Point = tuple[float, float]
 
-MOST_NAME = 0.5 * WIDTH
-"""Maximum width of the names on the left of bars."""
-ROW, BAR = 24.0, 14.0
-MOST_BARS = 24
-"""Maximum number of bars and of stacked bars; all are in the table."""
-*OWN, OTHERS = CATEGORIES
+WIDTH = 480.0  # units; text of 13 units is readable at 340 pixels, the width of a phone
+SERIES = ("a", "b")  # colours of the first and second dataset
+CATEGORIES = *OWN, OTHERS = tuple(f"c{number}" for number in range(8))
 """Colours of the most frequent parts of stacked bars, and the grey of all others."""
-PLOT = 220.0
-"""Height of a plot with axes."""
+_CATEGORY_COLOURS = ("#7fb7be", "#e3a36f", "#a9b665", "#b79fd0", "#e08d8d", "#8fb0dd", "#d9c064", "#a8a39b")
+COLOURS = {
+    "a": ("#1b7f8c", "#4cb7c4"),
+    "b": ("#c2501e", "#f0854f"),
+    "ink": ("#1e252e", "#e8e6e1"),
+    "soft": ("#5c6673", "#a5aeb9"),
+    "hair": ("#e3e0da", "#323943"),
+    "paper": ("#ffffff", "#1c2128"),
+    "on": ("#14181d", "#14181d"),
+    **{name: (colour, colour) for name, colour in zip(CATEGORIES, _CATEGORY_COLOURS, strict=True)},
+}
+"""Name to the colour in light and in dark mode; "on" is that of text on `CATEGORIES`."""
+MOST_NAME = 0.5 * WIDTH  # maximum width of the names on the left of bars
+ROW, BAR = 24.0, 14.0
+MOST_BARS = 24  # maximum number of bars and of stacked bars; all are in the table
+PLOT = 220.0  # height of a plot with axes
 SUNBURST = 450.0
-HOLE = 0.16
-"""Radius of the hole in the middle of a sunburst, as a share of its radius."""
-VISIBLE = 0.001
-"""Smallest length of a bar, as a share of the longest."""
-LEGIBLE = 10.0
-"""Smallest width of an arc with a word, in units."""
+HOLE = 0.16  # radius of the hole in the middle of a sunburst, as a share of its radius
+VISIBLE = 0.001  # smallest length of a bar, as a share of the longest
+LEGIBLE = 10.0  # smallest width of an arc with a word, in units
+
+
+class Shape(NamedTuple):
+    """A filled polygon, or a line; the title is shown when pointed at."""
+
+    points: tuple[Point, ...]
+    colour: str
+    filled: bool = True
+    title: str = ""
+
+
+class Label(NamedTuple):
+    """A text; ``y`` is the middle of its line, the angle in degrees, clockwise."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 13.0
+    anchor: str = "start"  # start, middle or end
+    colour: str = "ink"
+    angle: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Shapes, then texts on them; y grows downwards."""
+
+    height: float
+    shapes: list[Shape] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    width: float = WIDTH
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str, title: str = "") -> None:
+        """Add a rectangle."""
+        corners = ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
+        self.shapes.append(Shape(corners, colour, title=title))
+
+    def line(self, points: Sequence[Point], colour: str) -> None:
+        """Add a line."""
+        self.shapes.append(Shape(tuple(points), colour, filled=False))
+
+    def label(self, x: float, y: float, text: str, size: float = 13.0, **look: Any) -> None:  # noqa: ANN401
+        """Add a text."""
+        self.labels.append(Label(x, y, text, size, **look))
+
+
+def text_width(text: str, size: float = 13.0) -> float:
+    """Width of a text in units, by that of digits in DejaVu Sans; most letters and fonts are narrower."""
+    return 0.62 * size * len(text)
+
+
+def shortened(text: str, most: float, size: float = 13.0) -> str:
+    """A text cut to a width in units.
+
+    >>> shortened("what is the man", 80), shortened("is", 70)
+    ('what is …', 'is')
+    """
+    letters = max(int(most / text_width("x", size)), 1)
+    return text if len(text) <= letters else f"{text[: max(letters - 2, 1)].rstrip()} …"
 
 
 @dataclass(frozen=True)
 class Bars:
     """A horizontal bar per row of the table, two with two datasets."""
 
-    names: str
-    """column of names"""
+    names: str  # column of names
     values: str
 
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them, in the order of the first dataset; integers ascend."""
-        by_side = [
-            dict(zip(one.table.get(self.names, ()), one.table.get(self.values, ()), strict=True)) for _, one in sides
-        ]
+        tables = [one.table for _, one in sides]
+        by_side = [dict(zip(one.get(self.names, ()), one.get(self.values, ()), strict=True)) for one in tables]
         names = list(dict.fromkeys(name for found in by_side for name in found))
         if all(isinstance(name, int) for name in names):
             names.sort()
@@ -71,11 +125,9 @@ class Bars:
             y = top + step * row
             drawing.label(left - 8, y + step / 2, shortened(number_text(name), left - 8), anchor="end")
             for number, found in enumerate(by_side):
-                value = found.get(name)
-                at = y + (step - BAR * len(by_side)) / 2 + BAR * number
-                if value is None:
+                if (value := found.get(name)) is None:
                     continue
-                text = number_text(value)
+                at, text = y + (step - BAR * len(by_side)) / 2 + BAR * number, number_text(value)
                 drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{number_text(name)}: {text}")
                 drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
         return drawing
@@ -89,8 +141,7 @@ class Lines:
     y: str
     x_title: str
     logarithmic: bool = False
-    until: float = 0.999
-    """share of the rows after which the tail of a distribution is not drawn"""
+    until: float = 0.999  # share of the rows after which the tail of a distribution is not drawn
 
     def __call__(self, sides: Sides) -> Drawing | None:
         """Draw them with axes from 0."""
@@ -131,13 +182,11 @@ class Lines:
 
     def _drawn(self, xs: list[Any], ys: list[Any]) -> list[tuple[float, float]]:
         """The points, without the long tail of a distribution."""
-        kept, total = [], 0.0
-        for x, y in zip(xs, ys, strict=True):
-            kept.append((x, y))
-            total += y
-            if total >= self.until and isinstance(y, Share):
-                break
-        return kept
+        sums = accumulate(ys)
+        most = next(
+            (n for n, total in enumerate(sums, 1) if total >= self.until and isinstance(ys[0], Share)), len(ys)
+        )
+        return list(zip(xs[:most], ys[:most], strict=True))
 
 
 @dataclass(frozen=True)
@@ -152,7 +201,7 @@ class Stacked:
         """Draw them; with two datasets, the bars of a group are next to each other."""
         by_side: list[dict[str, dict[str, float]]] = [{} for _ in sides]
         for nested, (_, one) in zip(by_side, sides, strict=True):
-            columns = [one.table.get(name, []) for name in (self.group, self.part, self.value)]
+            columns = (one.table.get(name, []) for name in (self.group, self.part, self.value))
             for name, part, value in zip(*columns, strict=True):
                 nested.setdefault(name, {})[part] = value
         every = list(dict.fromkeys(name for found in by_side for name in found))
@@ -188,8 +237,7 @@ class Stacked:
 class Sunburst:
     """Rings of words: the first in the middle; an arc is as long as its share of the questions."""
 
-    words: tuple[str, ...]
-    """columns of the words, first to last; None behind a shorter beginning"""
+    words: tuple[str, ...]  # columns of the words, first to last; None behind a shorter beginning
     value: str
 
     def __call__(self, sides: Sides) -> Drawing | None:
@@ -206,9 +254,7 @@ class Sunburst:
             self._draw(drawing, found.table, WIDTH / 2, top + SUNBURST / 2, colours)
         return drawing
 
-    def _draw(
-        self, drawing: Drawing, table: dict[str, list[Any]], x: float, y: float, colours: dict[str, str]
-    ) -> None:
+    def _draw(self, drawing: Drawing, table: Table, x: float, y: float, colours: dict[str, str]) -> None:
         """The arcs; a child begins where its parent begins, after its siblings."""
         used: dict[tuple[str, ...], float] = {(): 0.0}
         ring = SUNBURST / 2 * (1 - HOLE) / len(self.words)

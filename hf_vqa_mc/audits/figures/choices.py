@@ -30,15 +30,9 @@ def choices(data: Data) -> Found:
 
 
 def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
-    """Expected labels per position if all positions of a row are equally likely; chi-square statistic and p.
+    """Expected labels per position (largest size,) if all positions of a row are equally likely; chi-square and p.
 
-    Args:
-        labels: (rows,): index of the target.
-        sizes: (rows,): number of choices.
-
-    Returns:
-        Expected rows by position, (largest size,); Pearson's statistic; its p with one degree of freedom less than
-        there are positions.
+    Pearson's statistic has one degree of freedom less than there are positions.
     """
     from scipy import stats
 
@@ -50,12 +44,9 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
     return expected, statistic, float(stats.chi2.sf(statistic, most - 1))
 
 
-@figure(
-    "Positions of the target",
-    "Pearson's chi-square test",
-    Bars("position", "share"),
-    lambda data: needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices"),
-)
+@figure("Positions of the target", "Pearson's chi-square test", Bars("position", "share"),
+        lambda data: needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices")
+        )  # fmt: skip
 def label_positions(data: Data) -> Found:
     """If all positions are equally likely, p is below 0.001 in one of 1,000 benchmarks."""
     labels = data.labels
@@ -89,12 +80,8 @@ def choice_lengths(data: Data) -> Found:
     return Found(numbers, table)
 
 
-@figure(
-    "Kinds of choices",
-    "Chao et al. 2018, section 4",
-    Bars("kind", "share"),
-    lambda data: "" if data.choice_kinds is not None else "choices have no kinds",
-)
+@figure("Kinds of choices", "Chao et al. 2018, section 4", Bars("kind", "share"),
+        lambda data: "" if data.choice_kinds is not None else "choices have no kinds")  # fmt: skip
 def choice_kinds(data: Data) -> Found:
     """Which procedure made the choices."""
     assert data.choice_kinds is not None  # noqa: S101
@@ -121,19 +108,8 @@ def wordnet(data: Data) -> Found:
     return Found(numbers, {"choices": list(shares), "covered": list(shares.values())})
 
 
-CHOICES = (choices, choice_kinds, label_positions, choice_lengths, wordnet)
-
-
-Keys = dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]
-"""What is compared to a number for each row, and whether the row has it."""
-
-
-@figure(
-    "Questions per image",
-    "Chao et al. 2018, Table 2",
-    Bars("questions per image", "share"),
-    lambda data: "" if data.images.different else "rows have no images",
-)
+@figure("Questions per image", "Chao et al. 2018, Table 2", Bars("questions per image", "share"),
+        lambda data: "" if data.images.different else "rows have no images")  # fmt: skip
 def image_reuse(data: Data) -> Found:
     """Share of the images by their number of questions."""
     per_image = data.images.counts[data.images.counts > 0]
@@ -142,8 +118,8 @@ def image_reuse(data: Data) -> Found:
     return Found(numbers, distribution("questions per image", distinct.tolist(), counts, "images"))
 
 
-def _keys(data: Data) -> Keys:
-    """The comparable question, with answer, image, or both."""
+def _keys(data: Data) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """The comparable question, with answer, image, or both: a number for each row, and whether the row has it."""
     questions, answers = data.questions.comparable, data.targets.comparable
     images = data.images
     with_answer = pairs(questions.codes, answers.codes)
@@ -169,11 +145,8 @@ def duplicates(data: Data) -> Found:
     return Found({f"same {name}": part for name, _, part in rows}, table(["same", "rows", "share"], rows))
 
 
-@figure(
-    "Overlap of splits",
-    "Kafle and Kanan 2017, appendix (train and test split)",
-    needs=lambda data: "" if data.splits.different > 1 else "there is one split",
-)
+@figure("Overlap of splits", "Kafle and Kanan 2017, appendix (train and test split)",
+        needs=lambda data: "" if data.splits.different > 1 else "there is one split")  # fmt: skip
 def overlap(data: Data) -> Found:
     """Share of a split's rows that have the same in another split; case and punctuation are ignored."""
     keys, rows = _keys(data), list[list[Any]]()
@@ -193,4 +166,4 @@ def overlap(data: Data) -> Found:
     return Found(numbers, table(["split", "also in", *keys], rows))
 
 
-IMAGES = (image_reuse, duplicates, overlap)
+CHOICES = (choices, choice_kinds, label_positions, choice_lengths, wordnet, image_reuse, duplicates, overlap)

@@ -1,26 +1,28 @@
 """Feature matrices of the small models by their inputs, with cross-fitted counts of labels."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.folds import Part, used_rows
-from hf_vqa_mc.audits.probes.choice_columns import Columns, compared, own_columns, question_columns
-from hf_vqa_mc.audits.probes.text_crosses import ImageGroups, TextCrosses, image_groups
+from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.probes import choice_features
+from hf_vqa_mc.audits.probes.choice_features import Columns, ImageGroups, TextTokens, compared
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN
 
+if TYPE_CHECKING:
+    from hf_vqa_mc.audits.probes.probe import Context
+
 Contexts = NDArray[np.integer]
 """(rows,): index of the context in which each row is counted; MISSING without one: a fifth word, if there are four"""
-Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""values (choices,) of the training rows and of the test rows"""
+Pair = tuple[NDArray[np.float64], NDArray[np.float64]]  # values (choices,) of the training rows and of the test rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +33,7 @@ class CrossFittedCounts:
     """
 
     train: ShuffledRows
-    folds: NDArray[np.integer]
-    """(training rows,): fold of each, from 0"""
+    folds: NDArray[np.integer]  # (training rows,): fold of each, from 0
     test: ShuffledRows
     least: int = 0
     """Minimum frequency of a text; counts of rarer texts are 0.
@@ -42,16 +43,10 @@ class CrossFittedCounts:
     """
 
     def backoff(self, levels: Sequence[tuple[Contexts, Contexts]]) -> Iterator[Pair]:
-        """P(correct | choice) by eq. 2, then back-off estimates within narrower and narrower contexts.
+        """Log odds of P(correct | choice) by eq. 2, then of back-off estimates within each level of narrower contexts.
 
-        Each level uses the estimate of the wider level as a prior with the weight of one row, as in
-        `heuristics.question_answer_prior`.
-
-        Args:
-            levels: contexts of the training and of the test rows, from the widest to the narrowest.
-
-        Yields:
-            Log odds, for eq. 2 and for each level.
+        A level is the contexts of the training and of the test rows. Each uses the estimate of the wider level as a
+        prior with the weight of one row, as in `priors.question_answer_prior`.
         """
         decoys = max(float(np.median(self.train.sizes)) - 1, 1.0)
         likelihood = []
@@ -92,9 +87,8 @@ class CrossFittedCounts:
 
 def _codes(rows: ShuffledRows, contexts: Contexts) -> NDArray[np.int64]:
     """An integer for each pair of context and choice text, negative without a context: (choices,)."""
-    row = rows.valid.nonzero()[0]
-    keys, context = rows.keys[rows.valid], contexts[row].astype(np.int64)
-    return np.where(context == MISSING, MISSING, context * len(rows.vocabulary.key_texts) + keys)
+    context = np.repeat(contexts.astype(np.int64), rows.sizes)
+    return np.where(context == MISSING, MISSING, context * len(rows.vocabulary.key_texts) + rows.keys[rows.valid])
 
 
 def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,38 +97,17 @@ def _log_odds(likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(bounded / (1 - bounded))
 
 
-FIRST_WORDS = 8
-"""Number of beginnings of the question that are contexts; the last context is the whole question."""
-SEEN_IN = 2
-"""Minimum number of non-zero training values of a sparse column."""
+FIRST_WORDS = 8  # number of beginnings of the question that are contexts; the last context is the whole question
+SEEN_IN = 2  # minimum number of non-zero training values of a sparse column
 
 
 class Features:
-    """Features of the rows of some parts; those that need no labels are computed once.
+    """Features of the rows of the parts of a context; those that need no labels are computed once."""
 
-    Args:
-        rows: audited and training rows.
-        parts: the fits.
-        ordered: whether the order of the choices is the benchmark's own.
-        vectors: returns image vectors float32 (`used_rows` of the parts, dimensions); called if a probe sees images.
-        seed: for the clusters of images.
-        least: see `CrossFittedCounts.least`.
-    """
-
-    def __init__(
-        self,
-        rows: ShuffledRows,
-        parts: Sequence[Part],
-        ordered: bool,
-        vectors: Callable[[], NDArray[np.float32] | None] = lambda: None,
-        seed: int = 0,
-        least: int = 0,
-    ) -> None:
-        self._rows, self._ordered, self._vectors, self._seed, self._least = rows, ordered, vectors, seed, least
-        self._crosses: dict[ProbeInputs, TextCrosses] = {}
-        self._used = used_rows(parts)
-        self._modelled = np.unique(np.concatenate([part for one in parts for part in (one.train, one.test)]))
-        self._some = rows.take(self._modelled)
+    def __init__(self, context: "Context") -> None:
+        self._context, self._rows = context, context.shuffled
+        self._modelled = np.unique(np.concatenate([rows for one in context.parts for rows in (one.train, one.test)]))
+        self._some = self._rows.take(self._modelled)
         self._row = self._modelled[self._some.valid.nonzero()[0]]
 
     def of(self, sees: ProbeInputs, part: Part, *, sparse: bool) -> tuple[Any, Any]:
@@ -143,10 +116,8 @@ class Features:
         Two arrays float32 (choices, columns); with ``sparse`` two matrices with features of words, scaled for a linear
         model.
         """
-        counted = self._counted(sees, part)
-        plain = self._own | (self._with_question if sees.question else {})
-        both = []
-        for rows, of_rows in zip((part.train, part.test), counted, strict=True):
+        plain, both = self._own | (self._with_question if sees.question else {}), []
+        for rows, of_rows in zip((part.train, part.test), self._counted(sees, part), strict=True):
             chosen = np.zeros(len(self._rows), np.bool_)
             chosen[rows] = True
             choices = chosen[self._row]  # the rows of a part are ascending
@@ -161,11 +132,12 @@ class Features:
         means = np.column_stack([np.bincount(row, column) for column in dense[0].T]) / of_rows.sizes[:, None]
         spread = np.sqrt(np.mean((dense[0] - means[row]) ** 2, axis=0))
         kept = spread > 1e-6  # features shared by all choices of a row cancel out in the linear model
-        if sees not in self._crosses:
-            image = self._image.take(self._modelled) if sees.image else None
-            self._crosses[sees] = TextCrosses(self._some, sees.question, self._ordered, image)
-        crosses = self._crosses[sees]
-        found = [crosses.matrix(np.searchsorted(self._modelled, rows)) for rows in (part.train, part.test)]
+        choices, questions = self._tokens[0], self._tokens[1] if sees.question else None
+        found = []
+        for rows in (part.train, part.test):
+            image = (self._image[0][rows], self._image[1][rows]) if sees.image else None
+            ordered = self._context.split.ordered
+            found.append(choice_features.crossed_texts(self._rows.take(rows), choices, questions, image, ordered))
         often = np.flatnonzero(np.bincount(found[0].indices, minlength=found[0].shape[1]) >= SEEN_IN)
         train, test = (
             scipy.sparse.hstack([scipy.sparse.csr_matrix(one[:, kept] / spread[kept]), words[:, often]], format="csr")
@@ -174,30 +146,41 @@ class Features:
         return train, test
 
     @cached_property
+    def _tokens(self) -> tuple[TextTokens, TextTokens]:
+        return choice_features.row_tokens(self._some)
+
+    @cached_property
     def _own(self) -> Columns:
-        return own_columns(self._some, self._ordered, np.bincount(self._rows.keys[self._rows.valid]))
+        presented = np.bincount(self._rows.keys[self._rows.valid])
+        return choice_features.own_columns(self._some, self._context.split.ordered, presented)
 
     @cached_property
     def _with_question(self) -> Columns:
-        return question_columns(self._some, self._own)
+        return choice_features.question_columns(self._some, self._own)
 
     @cached_property
     def _image(self) -> ImageGroups:
-        vectors = self._vectors()
-        if vectors is None:
-            raise ValueError("no image vectors were given")
-        return image_groups(vectors, self._seed).spread(self._used, len(self._rows))
+        """The groups of the images of all rows, of which only those that are used have images."""
+        used, n_rows = self._context.used, len(self._rows)
+        vectors = self._context.images[0]
+        assert vectors is not None  # noqa: S101  else no probe that sees images is run
+        clusters, directions = choice_features.image_groups(vectors, self._context.settings.seed)
+        of_all = (
+            np.full((n_rows, clusters.shape[1]), MISSING, np.int64),
+            np.zeros((n_rows, directions.shape[1]), np.float32),
+        )
+        of_all[0][used], of_all[1][used] = clusters, directions
+        return of_all
 
     def _counted(self, sees: ProbeInputs, part: Part) -> tuple[Columns, Columns]:
         """Features counted from labels, of the training and of the test rows."""
         test, train = self._rows.take(part.test), self._rows.take(part.train)
-        counts = CrossFittedCounts(self._rows.take(part.counted), part.inner, test, self._least)
+        counts = CrossFittedCounts(self._rows.take(part.counted), part.inner, test, self._context.least_counted)
         kept = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), counts.train.sizes)
         (_, seen), (_, seen_in_test) = counts.overall
         named: dict[str, Pair] = {"seen": (np.log1p(seen), np.log1p(seen_in_test))}
         for name, contexts in self._contexts(sees).items():
-            levels = [(context[part.counted], context[part.test]) for context in contexts]
-            steps = list(counts.backoff(levels))
+            steps = list(counts.backoff([(context[part.counted], context[part.test]) for context in contexts]))
             named["prior"] = steps[0]
             if contexts:
                 named |= {f"prior by {name}": steps[-1], f"prior by {name}, roughly": steps[len(steps) // 2]}
@@ -214,13 +197,11 @@ class Features:
             return {"choice": []}
         beginnings = self._rows.vocabulary.beginnings[:, :FIRST_WORDS]
         question = [*beginnings[self._rows.questions].T, self._rows.questions] if sees.question else []
-        image = list(self._image.clusters.T) if sees.image else []
-        both = [_joint(one, other) for one in question[:2] for other in image]
+        image = list(self._image[0].T) if sees.image else []
+        both = [
+            np.where((one == MISSING) | (other == MISSING), MISSING, one.astype(np.int64) * (other.max() + 1) + other)
+            for one in question[:2]
+            for other in image
+        ]
         named = {"question": question, "image": image, "question and image": both}
         return {name: contexts for name, contexts in named.items() if contexts}
-
-
-def _joint(one: Contexts, other: Contexts) -> Contexts:
-    """The intersection of two contexts."""
-    both = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
-    return np.where((one == MISSING) | (other == MISSING), MISSING, both)

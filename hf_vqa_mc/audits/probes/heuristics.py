@@ -1,27 +1,27 @@
-"""Heuristics without labels (the longest choice, the first one), and two priors that count labels."""
+"""Heuristics without labels: position, length, frequency, form of the text, similarity to the question."""
 
+import unicodedata
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.probes.probe import Context, Probe
-from hf_vqa_mc.audits.rows import Rows
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment
+from hf_vqa_mc.audits.folds import sets_of
+from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.statistics import NEVER_SEEN, decoys_per_row, occurrences, prior_rule, target_picked
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
-LAST = "last choice"
-POSITIONS = "ABCDEFGHIJ"
-"""Letters of the positions with a heuristic each."""
-
-Values = NDArray[np.float64]
-Folds = NDArray[np.int8]
+POSITIONS = "ABCDEFGHIJ"  # letters of the positions with a heuristic each
+READ = 200  # maximum number of characters whose script is determined
+NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$"
 
 
 def _position(index: int, context: Context) -> Prediction | None:
@@ -36,12 +36,13 @@ def _last(context: Context) -> Prediction | None:
     return context.prefer(context.rows.positions == sizes[:, None] - 1) if is_one else None
 
 
-def lengths(context: Context) -> Values:
+def _published(context: Context) -> Any:  # noqa: ANN401  an Arrow array
+    return pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
+
+
+def _lengths(context: Context) -> Values:
     """Number of characters of each choice, stripped."""
-    texts = pa.array(context.rows.vocabulary.choices, pa.large_string())
-    characters = pc.utf8_length(pc.utf8_trim_whitespace(texts)).to_numpy()
-    lengths: Values = characters.astype(np.float64)[context.rows.texts]
-    return lengths
+    return np.asarray(pc.utf8_length(_published(context)).to_numpy().astype(np.float64)[context.rows.texts])
 
 
 def _frequencies(context: Context) -> Values:
@@ -50,143 +51,155 @@ def _frequencies(context: Context) -> Values:
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
-def heuristic(
-    name: str,
-    sentence: str,
-    values: Callable[[Context], Values],
-    sign: int = 1,
-    sees: ProbeInputs = ProbeInputs.CHOICES,
-) -> Probe:
-    """Pick the choice with the highest value, or the lowest with ``sign`` -1."""
+def trimmed(context: Context) -> pa.Array:
+    """The distinct choices without surrounding spaces, in lower case."""
+    return pc.utf8_lower(_published(context))
+
+
+def _punctuation(context: Context) -> Values:
+    """Whether each choice ends in punctuation."""
+    ends = pc.match_substring_regex(trimmed(context), r"\p{P}$").cast(pa.float64()).to_numpy()
+    return np.asarray(ends[context.rows.texts])
+
+
+@lru_cache(maxsize=1 << 14)
+def _script(letter: str) -> str:
+    """The first word of a letter's name, such as LATIN or FULLWIDTH; "" of other characters."""
+    return unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""
+
+
+def _script_difference(context: Context) -> Values:
+    """Number of the row's other choices in other scripts, plus at most a quarter for scripts that are rare."""
+    rows = context.rows
+    texts = pa.array(rows.vocabulary.choices, pa.large_string())
+    scripts = np.where(pc.match_substring_regex(texts, "[A-Za-z]").to_numpy(zero_copy_only=False), "LATIN", "")
+    scripts = scripts.astype(object)
+    for one in np.flatnonzero(~pc.string_is_ascii(texts).to_numpy(zero_copy_only=False)).tolist():
+        scripts[one] = " ".join(sorted(set(map(_script, rows.vocabulary.choices[one][:READ])) - {""}))
+    names, codes = np.unique(scripts, return_inverse=True)
+    own = np.where(rows.valid, codes[rows.texts], MISSING)
+    known = rows.valid & (names != "")[own]
+    values, counts = np.zeros(own.shape), np.bincount(own[known], minlength=len(names))
+    highest = np.where(known, own, MISSING).max(axis=1)
+    mixed = np.flatnonzero(highest > np.where(known, own, len(names)).min(axis=1))
+    own, known = own[mixed], known[mixed]
+    differs = np.zeros(own.shape)
+    for column in range(own.shape[1]):
+        differs += (own != own[:, column, None]) & known[:, column, None]
+    values[mixed] = np.where(known, differs + 0.5 / (1 + counts[own]), 0)
+    return values
+
+
+def ranks(texts: pa.Array) -> NDArray[np.int64]:
+    """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts; texts are in lower case."""
+    is_number = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
+    found: NDArray[np.int64] = len(texts) + pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
+    found[is_number] = pc.rank(_values(texts.filter(pa.array(is_number))), tiebreaker="dense").to_numpy()
+    return found
+
+
+def _values(numbers: pa.Array) -> pa.Array:
+    return pc.replace_substring(numbers, "+", "").cast(pa.float64())
+
+
+def _rank(context: Context) -> Values:
+    """Rank of each choice in numerical or alphabetical order."""
+    return ranks(trimmed(context)).astype(np.float64)[context.rows.texts]
+
+
+def _nearness_to_median(context: Context) -> Values:
+    """Minus the distance of each number from the median of the row's numbers; rows with fewer than three have none."""
+    rows, texts = context.rows, trimmed(context)
+    spelt = pc.index_in(texts, pa.array(SMALL_NUMBERS, pa.large_string()))
+    digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
+    of_texts = pc.fill_null(pc.coalesce(_values(digits), spelt.cast(pa.float64())), np.nan).to_numpy()
+    numbers = np.where(rows.valid, of_texts[rows.texts], np.nan)
+    several, values = np.flatnonzero((~np.isnan(numbers)).sum(axis=1) > 2), np.zeros(numbers.shape)
+    distances = np.abs(numbers[several] - np.nanmedian(numbers[several], axis=1, keepdims=True))
+    values[several] = np.where(np.isnan(distances), -np.inf, -distances)
+    return values
+
+
+def _nearness_to_mean_length(context: Context) -> Values:
+    """Minus the distance of each length from the mean length of the row's choices."""
+    rows, own = context.rows, _lengths(context)
+    mean = np.where(rows.valid, own, 0).sum(axis=1, keepdims=True) / rows.sizes[:, None]
+    return np.asarray(-np.abs(own - mean))
+
+
+def _in_question(context: Context) -> Values:
+    return words_in_question(context.rows)
+
+
+def _even(context: Context) -> Values:
+    """Whether each choice has an even number of characters."""
+    return 1.0 - _lengths(context) % 2
+
+
+Rule = tuple[str, str, Callable[[Context], Values], int, ProbeInputs]
+"""Name, continuation of "A strategy that ...", values of choices, 1 to pick the highest or -1 the lowest, inputs."""
+
+
+def _heuristic(rule: Rule) -> Probe:
+    name, sentence, values, sign, sees = rule
     return Probe(name, sees, sentence, lambda context: context.prefer(sign * values(context)))
 
 
+SIMILARITY, ALONE, QUESTION = attrgetter("trigram_similarity"), ProbeInputs.CHOICES, ProbeInputs.QUESTION
+FREQUENCY_RULES: tuple[Rule, ...] = (
+    ("longest choice", "picks the longest choice", _lengths, 1, ALONE),
+    ("shortest choice", "picks the shortest choice", _lengths, -1, ALONE),
+    ("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies, 1, ALONE),
+    ("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1, ALONE),
+    ("odd one out", "picks the choice spelled least like the others", SIMILARITY, -1, ALONE),
+    ("most like the others", "picks the choice spelled most like the others", SIMILARITY, 1, ALONE),
+    ("most words of the question", "picks the choice with the largest share of its words in the question",
+     _in_question, 1, QUESTION),
+    ("fewest words of the question", "picks the choice with the smallest share of its words in the question",
+     _in_question, -1, QUESTION),
+)  # fmt: skip
+TEXT_RULES: tuple[Rule, ...] = (
+    ("punctuation at the end", "picks a choice that ends in punctuation", _punctuation, 1, ALONE),
+    ("no punctuation at the end", "picks a choice that does not end in punctuation", _punctuation, -1, ALONE),
+    ("other script", "picks the choice in another script than the others", _script_difference, 1, ALONE),
+    ("alphabetically first", "picks the choice that is first in alphabetical or numerical order", _rank, -1, ALONE),
+    ("alphabetically last", "picks the choice that is last in alphabetical or numerical order", _rank, 1, ALONE),
+    ("median number", "picks the number nearest to the median of the row's numbers", _nearness_to_median, 1, ALONE),
+    ("closest to the mean length", "picks the choice whose length is closest to the mean length of the row's choices",
+     _nearness_to_mean_length, 1, ALONE),
+    ("even length", "picks a choice with an even number of characters", _even, 1, ALONE),
+    ("odd length", "picks a choice with an odd number of characters", _even, -1, ALONE),
+)  # fmt: skip
 HEURISTICS = (
     *(
-        Probe(f"choice {letter}", ProbeInputs.CHOICES, f"always picks choice {letter}", partial(_position, index))
+        Probe(f"choice {letter}", ALONE, f"always picks choice {letter}", partial(_position, index))
         for index, letter in enumerate(POSITIONS)
     ),
-    Probe(LAST, ProbeInputs.CHOICES, "always picks the last choice", _last),
-    heuristic("longest choice", "picks the longest choice", lengths),
-    heuristic("shortest choice", "picks the shortest choice", lengths, -1),
-    heuristic("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies),
-    heuristic("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1),
-    heuristic("odd one out", "picks the choice spelled least like the others", attrgetter("trigram_similarity"), -1),
-    heuristic(
-        "most like the others", "picks the choice spelled most like the others", attrgetter("trigram_similarity")
-    ),
-    heuristic(
-        "most words of the question",
-        "picks the choice with the largest share of its words in the question",
-        lambda context: words_in_question(context.rows),
-        sees=ProbeInputs.QUESTION,
-    ),
-    heuristic(
-        "fewest words of the question",
-        "picks the choice with the smallest share of its words in the question",
-        lambda context: words_in_question(context.rows),
-        -1,
-        ProbeInputs.QUESTION,
-    ),
+    Probe("last choice", ALONE, "always picks the last choice", _last),
+    *map(_heuristic, FREQUENCY_RULES + TEXT_RULES),
 )
 
 
-def answer_prior(rows: Rows, folds: Folds) -> Values:
-    """Pick the choice that is most often correct relative to how often it is presented (Chao et al. 2018, eq. 2).
-
-    Args:
-        rows: rows to count and to predict.
-        folds: (rows,): fold of each row, from 0; a row is predicted with the counts of the other folds.
-
-    Returns:
-        float64 (rows,).
-    """
-    return target_picked(_likelihood(rows, folds)[0], rows.keys)
+def _by_cosine(sign: int, context: Context) -> Prediction | None:
+    """Pick the choice with the highest cosine, or the lowest with ``sign`` -1; None if all choices tie."""
+    cosines, valid = context.question_cosines, context.rows.take(context.tested).valid
+    ties = np.where(valid, cosines, cosines[:, :1]) == cosines[:, :1]
+    return None if ties.all() else context.on_tested(sign * cosines)
 
 
-def question_answer_prior(rows: Rows, folds: Folds) -> Values:
-    """Pick by eq. 2 counted among questions with the same beginning; for the arguments see `answer_prior`.
-
-    P_0 is eq. 2 over all questions; P_n counts only questions with the same first n words (up to `MOST_WORDS`), with
-    P_n-1 as a prior of the weight of one row::
-
-        P_n(correct | C) = (#(C target) + P_n-1(correct | C)) / (#(C target) + #(C decoy) / K + 1)
-
-    The definition is ours; on COCO-QA it is within 3 points of the paper's trained MLP-QA (Table 8).
-    """
-    likelihood, decoys = _likelihood(rows, folds)
-    _count_beginnings(rows, folds, likelihood, decoys)
-    return target_picked(likelihood, rows.keys)
+def _assigned(context: Context) -> Prediction | None:
+    """Assign the choices to the rows that share them, so that the sum of the cosines is the highest."""
+    likelihoods = np.full(context.rows.texts.shape, np.nan)
+    likelihoods[context.tested] = np.exp(context.question_cosines)
+    return best_assignment(context.rows, likelihoods, 0, context.settings.seed, sets_of(context.split))
 
 
-def counted_in(train: Rows, rows: Rows, prior: Callable[[Rows, Folds], Values]) -> Values:
-    """Predict ``rows`` with a prior that is counted in ``train``, rows with the same vocabulary."""
-    sides = np.repeat(np.arange(2, dtype=np.int8), [len(train), len(rows)])
-    return prior(train.followed_by(rows), sides)[len(train) :]
-
-
-def _likelihood(rows: Rows, folds: Folds) -> tuple[Values, NDArray[np.int64]]:
-    """P(correct | C) of each choice (rows, choices) and K (rows,), counted in the other folds."""
-    likelihood, decoys = np.full(rows.keys.shape, NEVER_SEEN), np.ones(len(rows), np.int64)
-    for fold in np.unique(folds):
-        test = folds == fold
-        if not test.all():
-            train = rows.keys[~test]
-            decoys[test] = n_decoys = decoys_per_row(train)
-            known = prior_rule(*occurrences(train, len(rows.vocabulary.key_texts)), n_decoys)
-            likelihood[test] = known[rows.keys[test]]
-    return likelihood, decoys
-
-
-def _count_beginnings(rows: Rows, folds: Folds, likelihood: Values, decoys: NDArray[np.int64]) -> None:
-    """Update P_0 (rows, choices) to P_n in place; a row's counts exclude its own fold."""
-    n_keys, n_folds = len(rows.vocabulary.key_texts), int(folds.max()) + 1
-    row, column = np.nonzero(rows.valid)
-    key = rows.keys[row, column]
-    left = np.bincount(key, minlength=n_keys)[key] > 1
-    for length in range(1, rows.vocabulary.beginnings.shape[1] + 1):
-        row, column, key = row[left], column[left], key[left]
-        left = rows.beginning(length)[row] != MISSING
-        row, column, key = row[left], column[left], key[left]
-        if not len(key):
-            return
-        pair = rows.beginning(length)[row].astype(np.int64) * n_keys + key
-        # by hashes, several times faster than np.unique
-        group = pa.array(pair).dictionary_encode().indices.to_numpy().astype(np.int64)
-        counts = np.bincount(group)
-        cell = group * n_folds + folds[row]
-        as_target, as_decoy = (
-            np.bincount(group[some], minlength=len(counts))[group]
-            - np.bincount(cell[some], minlength=len(counts) * n_folds)[cell]
-            for some in (column == 0, column > 0)
-        )
-        before = likelihood[row, column]
-        likelihood[row, column] = (as_target + before) / (as_target + as_decoy / decoys[row] + 1.0)
-        left = counts[group] > 1
-
-
-def prior_probe(name: str, sees: ProbeInputs, sentence: str, prior: Callable[[Rows, Folds], Values]) -> Probe:
-    """A prior that is counted in the training split, or without one in other folds of the audited split."""
-
-    def run(context: Context) -> Prediction:
-        rows, train = context.rows, context.train_rows
-        scores = prior(rows, context.folds) if train is None else counted_in(train, rows, prior)
-        return Prediction(scores, folds=context.n_folds)
-
-    return Probe(name, sees, sentence, run, fitted=True)
-
-
-PRIORS = (
-    prior_probe(
-        "answer prior (eq. 2)",
-        ProbeInputs.CHOICES,
-        "picks the choice that is most often correct in other rows, relative to how often it is presented",
-        answer_prior,
-    ),
-    prior_probe(
-        "question and answer prior",
-        ProbeInputs.QUESTION,
-        "picks the choice that is most often correct for other questions with the same beginning",
-        question_answer_prior,
-    ),
-)
+COSINES = (
+    Probe("nearest to the question", QUESTION,
+          "picks the choice whose embedding has the largest cosine with the question's", partial(_by_cosine, 1)),
+    Probe("farthest from the question", QUESTION,
+          "picks the choice whose embedding has the smallest cosine with the question's", partial(_by_cosine, -1)),
+    Probe(f"{ASSIGNED}: cosine with the question", QUESTION,
+          "sees all rows of a closed answer set, or with the same choices, but no image and assigns each choice to "
+          "equally many of them by the cosine with the question", _assigned),
+)  # fmt: skip

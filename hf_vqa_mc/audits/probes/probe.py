@@ -13,19 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of, used_rows
+from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of
 from hf_vqa_mc.audits.image_descriptors import image_sizes, image_vectors, missing_images
 from hf_vqa_mc.audits.probes.features import Features
 from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, ProbeInputs, Shortcut, picked
-from hf_vqa_mc.audits.similar_choices import Letters, question_cosines, trigram_similarity
+from hf_vqa_mc.audits.similar_choices import question_cosines, trigram_similarity
 from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 
-LEAST_COUNTED = 20
-"""Without a training split, minimum frequency of a text: see `CrossFittedCounts.least`."""
+LEAST_COUNTED = 20  # without a training split, minimum frequency of a text: see `CrossFittedCounts.least`
 
 Values = NDArray[np.float64]
 
@@ -64,16 +63,17 @@ def trained_probe(
     sentence: str,
     cost: int,
     fit: "Callable[[Context, Part], Values]",
-    **about: Any,  # noqa: ANN401
+    setting: str = "probes",
+    one_thread: bool = False,
 ) -> Probe:
     """A model that is fitted on each part of the rows; see `Context.cross_fit` for ``fit``."""
 
     def run(context: Context) -> Prediction:
         return context.cross_fit(partial(fit, context))
 
-    sentence = f"{sees.sentence} and {sentence}"
-    about = {"setting": "probes", **about}
-    return Probe(f"{name}: {sees.label}", sees, sentence, run, trained=True, fitted=True, cost=cost, **about)
+    name, sentence = f"{name}: {sees.label}", f"{sees.sentence} and {sentence}"
+    return Probe(name, sees, sentence, run, trained=True, fitted=True, cost=cost, setting=setting,
+                 one_thread=one_thread)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -81,19 +81,16 @@ class Context:
     """The audited rows, and the data that probes are fitted on."""
 
     split: Split
-    rows: Rows
-    """rows of ``split``, the target in column 0"""
+    rows: Rows  # rows of ``split``, the target in column 0
     train: Split | None = None
-    train_rows: Rows | None = None
-    """rows of ``train``, with the same vocabulary as ``rows``"""
+    train_rows: Rows | None = None  # rows of ``train``, with the same vocabulary as ``rows``
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
     started: float = field(default_factory=time.monotonic)
     """value of `time.monotonic` at the start of the audit, and so of its time limit"""
     evaluated: int | None = EVALUATED
     """size of the random sample of rows that trained probes are evaluated on; None for all rows"""
-    running: str = ""
-    """name of the probe that runs, for progress"""
+    running: str = ""  # name of the probe that runs, for progress
 
     @classmethod
     def of(cls, benchmark: Benchmark, settings: ProbeSettings, progress: Progress = silent) -> "Context":
@@ -107,6 +104,11 @@ class Context:
         """Number of cross-validation folds; 0 with a training split."""
         return FOLDS if self.train_rows is None else 0
 
+    @property
+    def least_counted(self) -> int:
+        """Minimum frequency of a text: see `CrossFittedCounts.least`."""
+        return LEAST_COUNTED if self.train_rows is None else 0
+
     @cached_property
     def folds(self) -> NDArray[np.int8]:
         """(rows,): fold of each audited row."""
@@ -115,7 +117,7 @@ class Context:
     @cached_property
     def trigram_similarity(self) -> Values:
         """(rows, choices): see `trigram_similarity`; two heuristics use it."""
-        return trigram_similarity(self.rows.keys, Letters.of(self.rows.vocabulary.key_texts))
+        return trigram_similarity(self.rows)
 
     @cached_property
     def question_cosines(self) -> Values:
@@ -171,12 +173,8 @@ class Context:
     @cached_property
     def used(self) -> NDArray[np.int64]:
         """Rows that trained probes are fitted or evaluated on, as indices into ``shuffled``, ascending."""
-        return used_rows(self.parts) if self.parts else np.arange(len(self.shuffled))
-
-    @property
-    def least_counted(self) -> int:
-        """Minimum frequency of a text: see `CrossFittedCounts.least`."""
-        return LEAST_COUNTED if self.train_rows is None else 0
+        used = [rows for part in self.parts for rows in (part.counted, part.test)]
+        return np.unique(np.concatenate(used)) if used else np.arange(len(self.shuffled))
 
     @cached_property
     def tested(self) -> NDArray[np.int64]:
@@ -188,14 +186,12 @@ class Context:
     @cached_property
     def features(self) -> Features:
         """Features for small models."""
-        vectors, seed = lambda: self.images[0], self.settings.seed
-        return Features(self.shuffled, self.parts, self.split.ordered, vectors, seed, self.least_counted)
+        return Features(self)
 
     def on_tested(self, values: Values, probabilities: Values | None = None, folds: int = 0) -> Prediction:
         """Pick the highest value of each row of ``tested``; arguments are (tested rows, choices), the target first."""
-        scores = np.full(len(self.rows), np.nan)
+        scores, everywhere = np.full(len(self.rows), np.nan), None
         scores[self.tested] = picked(values, self.rows.take(self.tested))
-        everywhere = None
         if probabilities is not None:
             everywhere = np.full(self.rows.texts.shape, np.nan)
             everywhere[self.tested] = probabilities
@@ -232,16 +228,14 @@ class Context:
         self.progress(self.running, len(self.parts), len(self.parts))
         odds = np.where(own.valid, odds, -np.inf)
         shares = np.exp(odds - odds.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
-        probabilities = own.target_first(shares, self.rows.texts.shape[1])
+        probabilities = np.zeros(shares.shape)
+        np.put_along_axis(probabilities, own.came_from, shares / shares.sum(axis=1, keepdims=True), axis=1)
+        probabilities = probabilities[:, : self.rows.texts.shape[1]]  # the target first again
         return self.on_tested(probabilities, probabilities, len(self.parts) if self.n_folds else 0)
 
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run the probes that the settings enable, in order of cost.
-
-    Returns:
-        The shortcuts, and the probes that were not run.
+    """Run the probes that the settings enable, in order of cost; the shortcuts, and the probes that were not run.
 
     Raises:
         InputError: word vectors, features or the language model cannot be used.
@@ -250,8 +244,8 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
     wanted = [one for one in probes if one.setting is None or getattr(settings, one.setting)]
     wanted.sort(key=lambda one: one.cost)
     if any(one.sees.image and one.trained for one in wanted):
-        vectors = context.images[0]
-        not_run += context.images[1]
+        vectors, missing = context.images
+        not_run += missing
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]
     with _started(context, [one for one in wanted if one.one_thread]) as started:
         for index, probe in enumerate(wanted):
@@ -290,17 +284,10 @@ def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Futur
 def run_cross_fitted(
     context: Context, probes: Iterable[Probe], found: Iterable[Shortcut]
 ) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run what is counted again as if there were no training split: what the audited rows themselves give away.
+    """Run what was ``found`` by counts again as if there were no training split: what the audited rows give away.
 
-    Trained probes are not run again, as they would be fitted once per fold.
-
-    Args:
-        context: context of the first run.
-        probes: all probes.
-        found: shortcuts of the first run; only these are run again.
-
-    Returns:
-        As `run_probes`; nothing without a training split, as probes are then cross-fitted anyway.
+    Trained probes are not run again, as they would be fitted once per fold. Returns what `run_probes` does; nothing
+    without a training split, as probes are then cross-fitted anyway.
     """
     if context.train is None:
         return [], []

@@ -1,6 +1,6 @@
 """A network that scores the choices of a row together, and its training."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,8 +19,7 @@ DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3
 """Size of the embeddings and of the hidden layers, and dropout of the hidden layers."""
 CHOICE_DEVIATION, QUESTION_DEVIATION = 0.03, 0.1
 """Standard deviation of the initial embeddings; with 0.1 for choices, rare words and trigrams are overfitted."""
-WORD_DROPOUT = 0.3
-"""Dropout of the features of questions."""
+WORD_DROPOUT = 0.3  # dropout of the features of questions
 LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15
 """Adam's learning rate, and maximum numbers of rows and of choices of a batch."""
 NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
@@ -28,25 +27,21 @@ NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
 
 On `qou` decoys of COCO-QA, with the question: one network of 4 epochs 50.9%, four of 8 epochs 53.6%.
 """
-LEAST_EPOCHS = 4
-"""Number of epochs of the only network where there are too many rows for more."""
+LEAST_EPOCHS = 4  # number of epochs of the only network where there are too many rows for more
 
 Rows = NDArray[np.int64]
-Bags = Any
-"""sparse float32 (texts, features): the weight of each feature in each text"""
+Floats = NDArray[np.float32]
+Bags = Any  # sparse float32 (texts, features): the weight of each feature in each text
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What the network sees."""
 
-    choices: NDArray[np.int64]
-    """(rows, choices): index of each choice in ``choice_bags``, negative for padding"""
+    choices: NDArray[np.int64]  # (rows, choices): index of each choice in ``choice_bags``, negative for padding
     choice_bags: Bags
-    questions: NDArray[np.int64]
-    """(rows,): index of each question in ``question_bags``"""
-    question_bags: Bags | None
-    """None if questions are not seen"""
+    questions: NDArray[np.int64]  # (rows,): index of each question in ``question_bags``
+    question_bags: Bags | None  # None if questions are not seen
     images: Callable[[Rows], NDArray[np.float32]] | None
     """returns the image vectors of rows, (rows, dimensions); None if images are not seen"""
 
@@ -55,16 +50,10 @@ class _WeightedSums(torch.autograd.Function):
     """`functional.embedding_bag`, whose gradient is written to a given tensor: several times faster than a new one."""
 
     @staticmethod
-    def forward(
-        ctx: Any,  # noqa: ANN401
-        table: Tensor,
-        gradient: Tensor,
-        features: Tensor,
-        offsets: Tensor,
-        weights: Tensor,
-    ) -> Tensor:
-        """Sums of rows of ``table``, (offsets, dimensions)."""
-        ctx.inputs = gradient, features, offsets, weights
+    def forward(ctx: Any, table: Tensor, gradient: Tensor, *given: Tensor) -> Tensor:  # noqa: ANN401
+        """Sums of rows of ``table``, (offsets, dimensions); ``given`` are features, offsets and weights."""
+        ctx.inputs = gradient, *given
+        features, offsets, weights = given
         return functional.embedding_bag(features, table, offsets, mode="sum", per_sample_weights=weights)
 
     @staticmethod
@@ -76,13 +65,7 @@ class _WeightedSums(torch.autograd.Function):
 
 
 @njit(cache=True, nogil=True)
-def _add_rows(
-    gradient: NDArray[np.float32],
-    of_sums: NDArray[np.float32],
-    features: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    weights: NDArray[np.float32],
-) -> None:
+def _add_rows(gradient: Floats, of_sums: Floats, features: Rows, offsets: Rows, weights: Floats) -> None:
     """Add to each feature's gradient those of the sums that it is part of."""
     for text in range(len(offsets)):
         end = offsets[text + 1] if text + 1 < len(offsets) else len(features)
@@ -170,12 +153,8 @@ class _Dropout(nn.Module):
 
 
 def _mlp(size: int, generator: Generator) -> nn.Sequential:
-    return nn.Sequential(
-        _Linear(size, HIDDEN, generator),
-        nn.ReLU(),
-        _Dropout(DROPOUT, generator),
-        _Linear(HIDDEN, DIMENSIONS, generator),
-    )
+    hidden, output = _Linear(size, HIDDEN, generator), _Linear(HIDDEN, DIMENSIONS, generator)
+    return nn.Sequential(hidden, nn.ReLU(), _Dropout(DROPOUT, generator), output)
 
 
 class _Linear(nn.Linear):
@@ -192,27 +171,12 @@ class _Linear(nn.Linear):
 
 
 def trained_odds(
-    inputs: Inputs,
-    train: Rows,
-    targets: NDArray[np.int64],
-    test: Rows,
-    seed: int,
-    check: Callable[[], None],
-    most: int,
+    inputs: Inputs, train: Rows, targets: Rows, test: Rows, seed: int, check: Callable[[], None], most: int
 ) -> NDArray[np.float64]:
     """Train networks and score other rows; deterministic, in one thread, without torch's global seed.
 
-    Args:
-        inputs: of all rows.
-        train: rows that the networks are fitted on.
-        targets: (training rows,): index of the target.
-        test: rows that are scored.
-        seed: random seed of the first network.
-        check: called at each step; may raise an exception.
-        most: number of rows that are presented in training, above which there are fewer networks and then epochs.
-
-    Returns:
-        The mean log probability of the choices (test rows, choices).
+    ``check`` is called at each step and may raise an exception; if more than ``most`` rows are presented in training,
+    there are fewer networks and then epochs. Returns the mean log probability of the choices (test rows, choices).
     """
     n_networks = min(max(most // (EPOCHS * len(train)), 1), NETWORKS)
     epochs = min(max(most // len(train), LEAST_EPOCHS), EPOCHS)
@@ -221,13 +185,7 @@ def trained_odds(
 
 
 def _trained(
-    inputs: Inputs,
-    train: Rows,
-    targets: NDArray[np.int64],
-    test: Rows,
-    seed: int,
-    check: Callable[[], None],
-    epochs: int,
+    inputs: Inputs, train: Rows, targets: Rows, test: Rows, seed: int, check: Callable[[], None], epochs: int
 ) -> NDArray[np.float64]:
     """Train one network; return the log probability of the choices (test rows, choices)."""
     generator = Generator().manual_seed(seed)
@@ -236,45 +194,21 @@ def _trained(
         size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
         n_batches = -(-len(train) // size)
         steps = max(epochs, -(-LEAST_STEPS // n_batches)) * n_batches
-        adam = _Adam(network.parameters())
+        parameters: list[Tensor] = list(network.parameters())
+        means, squares = ([torch.zeros_like(one) for one in parameters] for _ in range(2))
+        n_steps = [torch.zeros(()) for _ in parameters]
         for step in range(steps):
             if step % n_batches == 0:
                 order = torch.randperm(len(train), generator=generator).numpy()
             batch = order[step % n_batches * size :][:size]
             check()
             loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
-            adam.step(torch.autograd.grad(loss, adam.parameters), LEARNING_RATE * (1 - step / steps))
+            gradients, rate = torch.autograd.grad(loss, parameters), LEARNING_RATE * (1 - step / steps)
+            with torch.no_grad():  # the class `torch.optim.Adam` imports torch's compiler, which takes two seconds
+                adam(parameters, list(gradients), means, squares, [], n_steps, fused=True, lr=rate, beta1=0.9,
+                     beta2=0.999, eps=1e-8, weight_decay=0.0, amsgrad=False, maximize=False)  # fmt: skip
         network.eval()
         with torch.no_grad():
             starts = [*range(0, len(test), size), len(test)]
             odds = [network(test[first:last]).log_softmax(dim=1).numpy() for first, last in pairwise(starts)]
     return np.concatenate(odds).astype(np.float64)
-
-
-class _Adam:
-    """Adam by torch's function; the class `torch.optim.Adam` imports torch's compiler, which takes two seconds."""
-
-    def __init__(self, parameters: Iterable[Tensor]) -> None:
-        self.parameters = list(parameters)
-        self.means, self.squares = ([torch.zeros_like(one) for one in self.parameters] for _ in range(2))
-        self.steps = [torch.zeros(()) for _ in self.parameters]
-
-    @torch.no_grad()
-    def step(self, gradients: tuple[Tensor, ...], rate: float) -> None:
-        """Update the parameters with a learning rate."""
-        adam(
-            self.parameters,
-            list(gradients),
-            self.means,
-            self.squares,
-            max_exp_avg_sqs=[],
-            state_steps=self.steps,
-            lr=rate,
-            beta1=0.9,
-            beta2=0.999,
-            eps=1e-8,
-            weight_decay=0.0,
-            amsgrad=False,
-            maximize=False,
-            fused=True,
-        )
