@@ -105,10 +105,7 @@ def lines_text(records: Records) -> str:
 
 
 def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
-    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line.
-
-    Returns the records, and a function that gives the text of a file with other records in the same form.
-    """
+    """The records of a JSON file (a list, also under a key; id -> record; one per line), and a writer like it."""
     try:
         value = json.loads(_content(path))
     except UnicodeDecodeError as error:

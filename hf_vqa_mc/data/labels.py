@@ -228,11 +228,7 @@ class LabelInterpretation:
 def interpret(
     tables: Tables, split: str, name: str, cells: Cells, label_from: int | None, location: str
 ) -> list[LabelInterpretation]:
-    """The interpretation of a split's label column that leaves the fewest rows without a label.
-
-    Two if integers may start from 0 or 1. Several forms that fit all rows must agree on every row. Raises HiddenLabels
-    if no row has a label.
-    """
+    """The interpretation of a column that leaves the fewest rows without a label; two if it may start from 0 or 1."""
     choices = cells[split]
     column, faults = label_texts(tables[split], name)
     valid = choices.counts > 0

@@ -127,10 +127,7 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
 
 
 def default_name(benchmark: Benchmark) -> str:
-    """The default name of a task: dataset, config and split, in lower case.
-
-    Some harnesses treat tasks with MMMU, LEGO and similar in upper case in their names as those benchmarks.
-    """
+    """The default name of a task; in lower case, as some harnesses know names with MMMU or LEGO."""
     dataset = Path(benchmark.dataset)
     stem = dataset.name.split(".")[0] or dataset.resolve().name
     words = [word for word in (stem, benchmark.config, benchmark.test.name) if word]
@@ -139,10 +136,7 @@ def default_name(benchmark: Benchmark) -> str:
 
 
 def question_table(questions: Questions) -> pa.Table:
-    """The rows that harnesses read: question_id, question, choices, question_type and, unless hidden, label.
-
-    If the benchmark has a context column, it is ``context``.
-    """
+    """The rows that harnesses read: question_id, context, question, choices, question_type and known labels."""
     columns = {"question_id": pa.array(questions.question_ids, pa.string())}
     if questions.others.context_column:
         columns["context"] = pa.array(questions.others.contexts, pa.string())

@@ -228,10 +228,7 @@ def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:
 
 
 def _table(split: Split) -> pa.Table:
-    """The rows in the columns of ``vqa-mc build``.
-
-    The image of a row without one is that of its unit, so that held-out rows share none with the others.
-    """
+    """The rows in the columns of ``vqa-mc build``; a row without image has its unit as ``image_id``."""
     table = split.rows.select(["question_id", "question", "choices", "label", "question_type"])
     images = zip(split.rows["image_id"].to_pylist(), split.units, strict=True)
     table = table.append_column("image_id", pa.array([image or unit for image, unit in images], pa.string()))

@@ -217,11 +217,10 @@ def _origins(inventory: Inventory) -> list[str]:
 
 
 def _distribution(inventory: Inventory, address: str | None) -> Iterator[dict[str, Any]]:
-    inside = {}
     if address:
         repository = {"@type": "cr:FileObject", "@id": "repo", "name": "repo", "contentUrl": address}
         yield {**repository, "encodingFormat": "git+https", "sha256": _NO_HASH}
-        inside = {"containedIn": {"@id": "repo"}}
+    inside = {"containedIn": {"@id": "repo"}} if address else {}
     for name in configs_of(inventory):
         about = {"@type": "cr:FileSet", "@id": _files(name), "name": _files(name), **inside}
         yield {**about, "encodingFormat": "application/x-parquet", "includes": f"{name}/*.parquet"}

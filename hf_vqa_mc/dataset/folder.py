@@ -112,9 +112,10 @@ def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False
         for name in configs:
             shutil.copytree(folder / name, tree / name)
 
-    parts = {name.removeprefix(f"{source}_"): config for name, config in configs.items()}
-    more = {"part_configs": parts, "copy_parts": copy, "overwrite": overwrite}
-    return write_folder(output, source, (), about=about, made_with=made_with, **more)
+    found = {name.removeprefix(f"{source}_"): config for name, config in configs.items()}
+    return write_folder(
+        output, source, (), about=about, made_with=made_with, part_configs=found, copy_parts=copy, overwrite=overwrite
+    )
 
 
 def write_variant(

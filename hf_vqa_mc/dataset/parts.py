@@ -132,10 +132,7 @@ def images_of_parts(work: Storage, plan: Plan) -> list[pa.Table]:
 def build_parts(
     source: str, work: Storage, plan: Plan, progress: Progress, on_cluster: bool = False, workers: int | None = None
 ) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
-    """Build all parts of a plan and put their figures together; ``source`` begins the names of configs.
-
-    Returns the entry of each variant in the inventory, and the name of each file in ``work`` and in the dataset.
-    """
+    """Build all parts; returns inventory entries by variant, and each file's name in ``work`` and in the dataset."""
     memory = BASE_BYTES + BYTES_PER_TRIPLET * max(plan.rows)
 
     def run(call: Callable[[str, int], T], step: str) -> list[T]:

@@ -39,10 +39,7 @@ _OUTPUT = re.compile(
 def work_folder(
     opened: OpenedSource, variants: Sequence[str] | None, settings: BuildSettings, location: str
 ) -> Iterator[Storage]:
-    """The folder of what a build finished: a new one, or that of the same build before an interruption.
-
-    It is removed at the end, and after an error in the input before any part was built.
-    """
+    """The folder of what a build finished, also before an interruption; removed at the end."""
     work = work_location(settings, location)
     hashed = {
         "version of this package": code_state(),
