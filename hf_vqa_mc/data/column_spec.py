@@ -119,17 +119,12 @@ class ColumnSpec:
         self, table: pa.Table, rows: pa.Table, choices: Choices, labels: Sequence[int], location: str
     ) -> pa.Table:
         """The table with new choices and label indices, (rows,) each; changed rows lose ``PER_CHOICE`` cells."""
-        if not len(choices) == len(labels) == rows.num_rows:
-            raise InputError(f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows")
         changed: dict[int, tuple[list[str], int]] = {}
         before = zip(lists_of(as_array(rows["choices"])), rows["label"].to_pylist(), strict=True)
         given = lists_of(as_array(choices)) if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
         for row, (old, texts, label) in enumerate(zip(before, given, labels, strict=True)):
-            if old == (list(texts), label):
-                continue
-            if not 0 <= label < len(texts) or not all(texts):
-                raise InputError(f"{location}, row {row}: label {label} is not among {shown(texts)}, or one is empty")
-            changed[row] = list(texts), int(label)
+            if old != (list(texts), label):
+                changed[row] = list(texts), int(label)
         return self._with_rows(table, changed, location) if changed else table
 
     def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:
