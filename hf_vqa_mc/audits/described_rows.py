@@ -13,9 +13,8 @@ from hf_vqa_mc.audits.texts import NO_LISTS, Column, Lists, pairs
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
 from hf_vqa_mc.data.columns import human_answers
-from hf_vqa_mc.data.loading import NoChoices
+from hf_vqa_mc.data.loading import NoChoices, open_tables
 from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, named
-from hf_vqa_mc.data.opening import open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, unknown_name

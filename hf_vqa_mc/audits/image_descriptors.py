@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.audits.shortcut import NotRun
-from hf_vqa_mc.data.benchmark import Images, Split
+from hf_vqa_mc.data.benchmark import Split
+from hf_vqa_mc.data.images import Images
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, picture_size

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.column_spec import Choices, ColumnSpec
-from hf_vqa_mc.data.dataset_images import AllowedImages
-from hf_vqa_mc.data.images import Images as Images
+from hf_vqa_mc.data.images import AllowedImages, Images
 from hf_vqa_mc.data.inventory import RowHashes, row_hashes
 
 if TYPE_CHECKING:
@@ -41,10 +40,8 @@ class FaultyRow(NamedTuple):
 
     split: str
     row: int
-    kind: str
-    """``question``, ``choices``, ``label`` or ``missing_label``"""
+    kind: str  # question, choices, label or missing_label
     message: str
-    """why"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,24 +49,15 @@ class Split:
     """A split of a benchmark."""
 
     name: str
-    location: str
-    """location for messages: dataset, config and split, or the file"""
-    rows: pa.Table
-    """``ROWS``"""
-    original: pa.Table
-    """all columns of the benchmark, unchanged; images undecoded"""
-    images: Images | None
-    """None if there are no images, or only names of missing files"""
-    ordered: bool = True
-    """whether the benchmark defines the order of choices; otherwise the target comes first"""
-    images_missing: str = ""
-    """why ``images`` is None although the rows name images, and what to do; "" otherwise"""
-    faulty: tuple[FaultyRow, ...] = ()
-    """rows that are left out, with ``--skip-faulty``"""
-    unread: frozenset[str] = frozenset()
-    """ids of the rows that are left out: these, and open questions"""
-    image_columns: tuple[str, ...] = ()
-    """columns of ``original`` with images or their paths"""
+    location: str  # for messages: dataset, config and split, or the file
+    rows: pa.Table  # ROWS
+    original: pa.Table  # all columns of the benchmark, unchanged; images undecoded
+    images: Images | None  # None if there are no images, or only names of missing files
+    ordered: bool = True  # whether the benchmark defines the order of choices; otherwise the target comes first
+    images_missing: str = ""  # why there are no images although the rows name some, and what to do; "" otherwise
+    faulty: tuple[FaultyRow, ...] = ()  # rows that are left out, with --skip-faulty
+    unread: frozenset[str] = frozenset()  # ids of the rows that are left out: these, and open questions
+    image_columns: tuple[str, ...] = ()  # columns of original with images or their paths
 
     def __repr__(self) -> str:
         sizes = pc.list_value_length(self.rows["choices"])
@@ -85,10 +73,7 @@ class Split:
 
     @cached_property
     def units(self) -> list[str]:
-        """(rows,): units of clustered standard errors: the image, else question and choices in any order.
-
-        So a question repeated with shuffled choices counts once.
-        """
+        """(rows,): units of clustered standard errors: the image, else question and choices in any order."""
         images: list[str] = self.rows["image_id"].to_pylist()
         if all(images):
             return images
@@ -111,29 +96,18 @@ class Split:
 class Benchmark:
     """A multiple-choice benchmark."""
 
-    dataset: str
-    """name given by the user; for an object in memory its own name, else ``dataset``"""
+    dataset: str  # name given by the user; for an object in memory its own name, else "dataset"
     config: str | None
-    evaluated: str
-    """the evaluated split"""
-    splits: dict[str, Split]
-    """readable splits, in the benchmark's order; those with hidden answers are left out"""
+    evaluated: str  # the evaluated split
+    splits: dict[str, Split]  # readable splits, in the benchmark's order; those with hidden answers are left out
     spec: ColumnSpec
-    """the columns of questions, choices and labels, read and written"""
-    left_out: dict[str, str]
-    """reason by split that is not in ``splits``"""
-    path: Path | None = None
-    """the file or folder; None on the Hub or in memory"""
-    read_as: str = ""
-    """columns of the evaluated split: ``question=frage, choices=A to D, label=key (letters)``"""
-    notes: tuple[str, ...] = ()
-    """sentences about rows and images that are not read, with the remedy"""
+    left_out: dict[str, str]  # reason by split that is not in splits
+    path: Path | None = None  # the file or folder; None on the Hub or in memory
+    read_as: str = ""  # columns of the evaluated split: question=frage, choices=A to D, label=key (letters)
+    notes: tuple[str, ...] = ()  # sentences about rows and images that are not read, with the remedy
     allowed: AllowedImages = field(default_factory=AllowedImages)
-    """the images that cells may name"""
-    revision: str | None = None
-    """commit of the dataset on the Hub"""
-    read_with: Mapping[str, Any] = field(default_factory=dict)
-    """`BenchmarkOptions.how_to_read`"""
+    revision: str | None = None  # commit of the dataset on the Hub
+    read_with: Mapping[str, Any] = field(default_factory=dict)  # BenchmarkOptions.how_to_read
 
     @property
     def test(self) -> Split:

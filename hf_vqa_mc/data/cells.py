@@ -1,105 +1,22 @@
-"""Cells of a benchmark's columns as text, as lists, and as choices, including empty cells."""
+"""Cells as text and as lists; columns within columns (records, objects as text, conversations) as columns."""
 
 import ast
 import contextlib
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-JSON_TEXT = {b"hf_vqa_mc": b"json"}
-"""Metadata of a text column with JSON values of different types."""
-MOST_NAMES = 1000
-"""Objects with more names are no records: their keys are texts, such as choices with scores."""
-UNKNOWN = -1
-"""Index of the correct choice if the label does not give it."""
-
-
-@dataclass(frozen=True, eq=False)
-class ChoiceCells:
-    """The cells with choices of all rows, concatenated.
-
-    Empty cells after the last choice of a row are not choices. One before it is an empty choice, which keeps its
-    letter, unless the choices have no order.
-    """
-
-    texts: pa.Array  # (cells,): text; null for an empty cell
-    lengths: NDArray[np.int64]  # (rows,): number of cells of each row
-    names: pa.Array | None = None  # (cells,): name of each in labels, if rows or column names define it
-    targets: NDArray[np.int64] | None = None
-    """(rows,): position of the correct choice, if the cells tell it; else None"""
-    faults: Mapping[int, str] = field(default_factory=dict)  # what is wrong with the cells of a row, by row
-    ordered: bool = True  # whether the choices have an order
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """(rows,): index of each row's first cell."""
-        return np.cumsum(self.lengths) - self.lengths
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """(cells,): row of each."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-    @cached_property
-    def filled(self) -> NDArray[np.bool_]:
-        """(cells,): whether each has text: not null, "" or NaN."""
-        return as_mask(pc.not_equal(self.texts, ""))
-
-    @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        """(rows,): position after each row's last choice."""
-        ends = np.zeros(len(self.lengths), np.int64)
-        cells = np.flatnonzero(self.filled)
-        np.maximum.at(ends, self.rows[cells], cells - self.starts[self.rows[cells]] + 1)
-        return ends
-
-    @cached_property
-    def valid(self) -> NDArray[np.bool_]:
-        """(cells,): whether each is a choice."""
-        if not self.ordered:
-            return self.filled
-        return np.arange(len(self.rows)) < (self.starts + self.ends)[self.rows]
-
-    @cached_property
-    def before(self) -> NDArray[np.int64]:
-        """(cells + 1,): number of choices before each cell."""
-        return np.concatenate([[0], np.cumsum(self.valid)])
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """(rows,): number of choices."""
-        counts: NDArray[np.int64] = self.before[self.starts + self.lengths] - self.before[self.starts]
-        return counts
-
-    @cached_property
-    def choices(self) -> pa.ListArray:
-        """(rows,): lists of text."""
-        texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
-        return list_array(pc.fill_null(texts, ""), self.counts)
-
-    def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
-        if not len(self.filled):
-            return np.full(len(positions), UNKNOWN, np.int64)
-        fits = (positions >= 0) & (positions < self.lengths)
-        cells = np.where(fits, self.starts + positions, 0)
-        return np.where(fits & self.filled[cells], self.before[cells] - self.before[self.starts], UNKNOWN)
-
-    def first(self, hit: pa.Array) -> NDArray[np.int64]:
-        """(rows,): position of the first choice in its row with true ``hit`` (cells,), else UNKNOWN."""
-        cells = np.flatnonzero(as_mask(hit) & self.filled)
-        found = np.full(len(self.lengths), UNKNOWN, np.int64)
-        rows = self.rows[cells]
-        found[rows[::-1]] = (cells - self.starts[rows])[::-1]
-        return found
+JSON_TEXT = {b"hf_vqa_mc": b"json"}  # metadata of a text column with JSON values of different types
+MOST_NAMES = 1000  # objects with more names are no records: their keys are texts, such as choices with scores
+TURNS = {"human": "human", "gpt": "gpt", "user": "human", "assistant": "gpt"}
+"""Speaker of a turn to the name of its column, in conversations of LLaVA's form and in chat messages."""
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -132,6 +49,11 @@ def is_image(kind: pa.DataType) -> bool:
 def is_cell(kind: pa.DataType) -> bool:
     """Whether a column of this type holds values that can be written as short text: text, numbers, booleans."""
     return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def is_json(field: pa.Field) -> bool:
+    """Whether a column holds values of different types as JSON text."""
+    return bool((field.metadata or {}).items() >= JSON_TEXT.items())
 
 
 def as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -187,31 +109,10 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
     """
     if not cell or not cell.strip():
         return []
-    found = parsed(cell)
+    _, found = _parsed(cell)
     if not isinstance(found, list | tuple) or not all(isinstance(text, str | int | float | None) for text in found):
         return None
     return [None if text is None or text != text else str(text) for text in found]  # NaN
-
-
-def parsed(text: str) -> object:
-    """A list or object in JSON, NumPy or Python syntax, without evaluating code; the text itself if it is none."""
-    syntax, value = _syntax(text)
-    return text if syntax is None else value
-
-
-def spelled_like(old: str, value: object) -> str:
-    """A list or object in the syntax of an old text."""
-    syntax, _ = _syntax(old)
-    if syntax is _of_numpy and isinstance(value, list):
-        return f"[{' '.join(map(repr, value))}]"
-    return repr(value) if syntax is ast.literal_eval else json.dumps(value, ensure_ascii=False)
-
-
-def _syntax(text: str) -> tuple[Callable[[str], object] | None, object]:
-    for parse in (json.loads, _of_numpy, ast.literal_eval):
-        with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return parse, parse(text)
-    return None, None
 
 
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
@@ -223,3 +124,130 @@ def _of_numpy(text: str) -> list[object]:
     if not _NUMPY.fullmatch(text):
         raise ValueError("not an array")
     return [ast.literal_eval(one) for one in re.findall(_QUOTED, text)]
+
+
+def _parsed(text: str) -> tuple[Callable[[str], object] | None, object]:
+    """The parser of a list or object in JSON, NumPy or Python syntax, and its value; None and None for other texts."""
+    for parse in (json.loads, _of_numpy, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return parse, parse(text)
+    return None, None
+
+
+def spelled_like(old: str, value: object) -> str:
+    """A list or object in the syntax of an old text."""
+    parse, _ = _parsed(old)
+    if parse is _of_numpy and isinstance(value, list):
+        return f"[{' '.join(map(repr, value))}]"
+    return repr(value) if parse is ast.literal_eval else json.dumps(value, ensure_ascii=False)
+
+
+def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:
+    """The table, followed by the columns within its columns, such as ``question.stem`` of a column of records.
+
+    Conversations with one human turn and at most one answer become ``conversations.human`` and ``conversations.gpt``.
+    Texts in columns of values of different types are not quoted. ``needed``: the columns that are read; None for all.
+    """
+    inner = {}
+    for field in table.schema:
+        if is_json(field) and (needed is None or field.name in needed):
+            index = table.schema.get_field_index(field.name)
+            texts = map(_unquoted, table[field.name].to_pylist())
+            table = table.set_column(index, field, pa.array(texts, pa.string()))
+        if needed is not None and not any(name.startswith(f"{field.name}.") for name in needed):
+            continue
+        for name, column in _inner(table[field.name]).items():
+            if f"{field.name}.{name}" not in table.column_names:
+                inner[f"{field.name}.{name}"] = column
+    for name, column in inner.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
+    """The table with columns replaced, also those of `flat`; a new one is inserted after the one named before it."""
+    names, last, inner = table.column_names, table.num_columns - 1, dict[str, dict[str, pa.Array]]()
+    for name, values in columns.items():
+        parent, _, child = name.partition(".")
+        if name in table.column_names:
+            last = table.column_names.index(name)
+            field = table.schema.field(name)
+            if is_json(field):
+                cells = zip(table[name].to_pylist(), as_array(values).to_pylist(), strict=True)
+                quoted = (old if new == _unquoted(old) else json.dumps(new, ensure_ascii=False) for old, new in cells)
+                values = pa.array(quoted, pa.string())
+            table = table.set_column(last, field.with_type(values.type).with_nullable(True), values)
+        elif child and parent in names:
+            inner.setdefault(parent, {})[child] = as_array(values)
+        else:
+            last += 1
+            table = table.add_column(last, name, values)
+    for parent, children in inner.items():
+        table = with_columns(table, {parent: _with_inner(as_array(table[parent]), children)})
+    return table
+
+
+def _unquoted(cell: str | None) -> str | None:
+    value = None if cell is None else json.loads(cell)
+    return value if isinstance(value, str | None) else cell
+
+
+def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
+    kind, found = column.type, dict[str, pa.Array]()
+    if pa.types.is_struct(kind) and not is_image(kind):
+        return {field.name: as_array(pc.struct_field(column, field.name)) for field in kind}
+    if fields := _turn_fields(kind):
+        turns = [_turns(cell, fields[0]) for cell in column.to_pylist()]
+        return {name: pa.array([one.get(name, {}).get(fields[1]) for one in turns], pa.string())
+                for name in ("human", "gpt")}  # fmt: skip
+    records = _records(column) if is_text(kind) else []
+    names = dict.fromkeys(name for record in records for name in record or ())
+    if len(names) <= MOST_NAMES and all(name and isinstance(name, str) for name in names):
+        for name in names:
+            with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types
+                found[name] = pa.array([one and one.get(name) for one in records])
+    return found
+
+
+def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
+    """Objects in JSON or Python syntax, None for empty cells; [] unless all texts are such."""
+    first = next((text for text in pc.drop_null(column.slice(0, 1000)).to_pylist() if text.strip()), "")
+    found: list[dict[str, Any] | None] = []
+    for text in column.to_pylist() if first.lstrip().startswith("{") else ():
+        value = _parsed(text)[1] if text and text.strip() else None
+        if not isinstance(value, dict) and text and text.strip():
+            return []
+        found.append(value if isinstance(value, dict) else None)
+    return found
+
+
+def _turn_fields(kind: pa.DataType) -> tuple[str, str] | None:
+    """The names of speaker and text in the records of a conversation; None for other columns."""
+    if not is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return None
+    texts = {field.name for field in kind.value_type if is_text(field.type)}
+    return next((pair for pair in (("from", "value"), ("role", "content")) if texts.issuperset(pair)), None)
+
+
+def _turns(cell: list[dict[str, Any] | None] | None, speaker: str) -> dict[str, dict[str, Any]]:
+    """The turn of each speaker; none if one speaks twice."""
+    turns = [turn for turn in cell or () if turn and turn[speaker] in TURNS]
+    found = {TURNS[turn[speaker]]: turn for turn in turns}
+    return found if len(found) == len(turns) else {}
+
+
+def _with_inner(column: pa.Array, children: Mapping[str, pa.Array]) -> pa.Array:
+    if pa.types.is_struct(column.type):
+        fields = {field.name: pc.struct_field(column, field.name) for field in column.type} | dict(children)
+        return pa.StructArray.from_arrays(list(fields.values()), list(fields), mask=pc.is_null(column))
+    cells, turn_fields = column.to_pylist(), _turn_fields(column.type)
+    values = {name: child.to_pylist() for name, child in children.items()}
+    for row, cell in enumerate(cells):
+        new = {name: texts[row] for name, texts in values.items()}
+        if cell and turn_fields:
+            for name, turn in _turns(cell, turn_fields[0]).items():
+                turn[turn_fields[1]] = new.get(name, turn[turn_fields[1]])
+        elif cell and isinstance(record := _parsed(cell)[1], dict):
+            changed = record | {name: text for name, text in new.items() if name in record or text is not None}
+            cells[row] = cell if changed == record else spelled_like(cell, changed)
+    return pa.array(cells, column.type)

@@ -1,24 +1,81 @@
-"""The interface of a form in which columns hold the choices of a row."""
+"""The choices of all rows, and the interface of a form in which columns hold them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import ChoiceCells
+from hf_vqa_mc.data.cells import as_mask, list_array
 from hf_vqa_mc.data.names import columns_in_words
 from hf_vqa_mc.errors import InputError
 
+UNKNOWN = -1  # index of the correct choice if the label does not give it
 NewRows = Mapping[int, tuple[Sequence[str], int]]
 """New choices, and the index of the correct one, by row; for changed rows only."""
 
 
+@dataclass(eq=False)
+class ChoiceCells:
+    """The cells with choices of all rows, concatenated.
+
+    Empty cells after the last choice of a row are not choices. One before it is an empty choice, which keeps its
+    letter, unless the choices have no order.
+    """
+
+    texts: pa.Array  # (cells,): text; null for an empty cell
+    lengths: NDArray[np.int64]  # (rows,): number of cells of each row
+    names: pa.Array | None = None  # (cells,): name of each in labels, if rows or column names define it
+    targets: NDArray[np.int64] | None = None  # (rows,): position of the correct choice, if the cells tell it
+    faults: Mapping[int, str] = field(default_factory=dict)  # what is wrong with the cells of a row, by row
+    ordered: bool = True  # whether the choices have an order
+
+    def __post_init__(self) -> None:
+        """Find out which cells are choices."""
+        size = len(self.lengths)
+        self.starts = np.cumsum(self.lengths) - self.lengths  # (rows,): index of each row's first cell
+        self.rows = np.repeat(np.arange(size), self.lengths)  # (cells,): row of each
+        self.filled = as_mask(pc.not_equal(self.texts, ""))  # (cells,): whether each has text: not null, "" or NaN
+        cells = np.flatnonzero(self.filled)
+        self.ends = np.zeros(size, np.int64)  # (rows,): position after each row's last choice
+        self.ends[self.rows[cells]] = cells - self.starts[self.rows[cells]] + 1
+        in_order = np.arange(len(self.rows)) < (self.starts + self.ends)[self.rows]
+        self.valid = in_order if self.ordered else self.filled  # (cells,): whether each is a choice
+        self.before = np.append(0, np.cumsum(self.valid))  # (cells + 1,): number of choices before each cell
+        self.counts = self.before[self.starts + self.lengths] - self.before[self.starts]  # (rows,): number of choices
+        self.has_choices = self.counts > (0 if self.ordered else 1)  # (rows,): not only a target without decoys
+
+    @cached_property
+    def choices(self) -> pa.ListArray:
+        """(rows,): lists of text."""
+        texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
+        return list_array(pc.fill_null(texts, ""), self.counts)
+
+    def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
+        if not len(self.filled):
+            return np.full(len(positions), UNKNOWN, np.int64)
+        fits = (positions >= 0) & (positions < self.lengths)
+        cells = np.where(fits, self.starts + positions, 0)
+        return np.where(fits & self.filled[cells], self.before[cells] - self.before[self.starts], UNKNOWN)
+
+    def first(self, hit: pa.Array) -> NDArray[np.int64]:
+        """(rows,): position of the first choice in its row with true ``hit`` (cells,), else UNKNOWN."""
+        cells = np.flatnonzero(as_mask(hit) & self.filled)
+        found = np.full(len(self.lengths), UNKNOWN, np.int64)
+        rows = self.rows[cells]
+        found[rows[::-1]] = (cells - self.starts[rows])[::-1]
+        return found
+
+
 @dataclass(frozen=True)
 class ChoiceForm(ABC):
-    """A form of columns with choices; tables are those of `nested.flat`."""
+    """A form of columns with choices; tables are those of `cells.flat`."""
 
     name: ClassVar[str]
 

@@ -5,7 +5,7 @@ Other packages add one with ``CHOICE_FORMS.add(TheirForm)``.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.types import is_struct
 
-from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_lists, as_mask, as_text, is_list, is_number, is_text
-from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows, typed
+from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text
+from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
-from hf_vqa_mc.data.nested import name_within
 from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.listing import Listing
@@ -109,16 +108,17 @@ class NamedChoices(ChoiceForm):
             records, lengths = as_lists(column)
             texts, names = (as_text(pc.struct_field(records, name)) for name in (self.text, self.label))
             return ChoiceCells(texts, lengths, names)
-        texts, lengths = as_lists(pc.struct_field(column, self.text))
-        names, numbers = as_lists(pc.struct_field(column, self.label))
-        fits, faults = lengths == numbers, {}
-        for row in np.flatnonzero(~fits).tolist():
-            found = f"{lengths[row]} in {self.text!r} and {numbers[row]} in {self.label!r}"
-            faults[row] = f"{self.column} has {found}; expected one for each"
-        if faults:
-            texts, names = texts.filter(np.repeat(fits, lengths)), names.filter(np.repeat(fits, numbers))
-            lengths = np.where(fits, lengths, 0)
-        return ChoiceCells(as_text(texts), lengths, as_text(names), faults=faults)
+        (texts, lengths), (names, numbers) = (
+            as_lists(pc.struct_field(column, one)) for one in (self.text, self.label)
+        )
+        fits = lengths == numbers
+        expected = f"in {self.label!r}; expected one for each"
+        faults = {
+            row: f"{self.column} has {lengths[row]} in {self.text!r} and {numbers[row]} {expected}"
+            for row in np.flatnonzero(~fits).tolist()
+        }
+        texts, names = texts.filter(np.repeat(fits, lengths)), names.filter(np.repeat(fits, numbers))
+        return ChoiceCells(as_text(texts), np.where(fits, lengths, 0), as_text(names), faults=faults)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
@@ -152,8 +152,11 @@ class ChoiceColumns(ChoiceForm):
         width, rows = len(self.columns), table.num_rows
         by_column = pa.concat_arrays([as_text(table[name]) for name in self.columns])
         row_by_row = np.arange(width * rows).reshape(width, rows).T.ravel()
-        names = _tiled([name_within(name, table) for name in self.columns], rows)
-        return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), names)
+        nested = (name.partition(".") for name in self.columns)
+        names = [
+            inner if dot and parent in table.column_names else f"{parent}{dot}{inner}" for parent, dot, inner in nested
+        ]
+        return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), _tiled(names, rows))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, and additional columns for more choices."""
@@ -180,22 +183,12 @@ class TargetAndDecoys(ChoiceForm):
 
     name: ClassVar[str] = "target_and_decoys"
 
-    decoys: ChoiceForm
-
-    @classmethod
-    def with_target(cls, target: str, decoys: ChoiceForm) -> Self:
-        """The form of decoys and a column of targets, which is the last."""
-        return cls((*decoys.columns, target), decoys)
-
-    @property
-    def target(self) -> str:
-        """The column of targets."""
-        return self.columns[-1]
+    decoys: ChoiceForm  # its columns, followed by the target's, are those of this form
 
     @property
     def description(self) -> str:
         """Short description of the columns."""
-        return f"right choice={columns_in_words([self.target])}, decoys={columns_in_words(self.decoys.columns)}"
+        return f"right choice={columns_in_words(self.columns[-1:])}, decoys={columns_in_words(self.decoys.columns)}"
 
     def widened(self, columns: tuple[str, ...]) -> "TargetAndDecoys":
         """The columns with additional decoys."""
@@ -203,7 +196,7 @@ class TargetAndDecoys(ChoiceForm):
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, the target first."""
-        decoys, targets = self.decoys.read(table), as_text(table[self.target])
+        decoys, targets = self.decoys.read(table), as_text(table[self.columns[-1]])
         texts = pa.concat_arrays([targets, decoys.texts])
         rows = table.num_rows
         order = np.insert(np.arange(rows, len(texts)), decoys.starts, np.arange(rows))
@@ -212,12 +205,13 @@ class TargetAndDecoys(ChoiceForm):
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new targets and decoys in some rows."""
-        targets, kind = table[self.target].to_pylist(), table.schema.field(self.target).type
+        column = table[self.columns[-1]]
+        targets = column.to_pylist()
         decoys = {}
         for row, (texts, label) in rows.items():
             targets[row] = texts[label]
             decoys[row] = [*texts[:label], *texts[label + 1 :]], 0
-        return {**self.decoys.write(table, decoys), self.target: pa.array(targets, kind)}
+        return {**self.decoys.write(table, decoys), self.columns[-1]: pa.array(targets, column.type)}
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,24 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from hf_vqa_mc.data.cells import UNKNOWN, as_text, is_cell, is_list, is_text
-from hf_vqa_mc.data.choice_form import ChoiceForm
+from hf_vqa_mc.data.cells import as_text, is_cell, is_list, is_text
+from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceForm
 from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, TargetAndDecoys
 from hf_vqa_mc.data.column_spec import ColumnSpec
 from hf_vqa_mc.data.columns import question_column
-from hf_vqa_mc.data.label_interpretation import (
+from hf_vqa_mc.data.labels import (
+    BY_LETTER,
+    BY_TEXT,
     AmbiguousLabels,
+    LabelForm,
     LabelInterpretation,
     Tables,
     check_agreement,
     decided,
+    hidden,
+    integers_only,
     interpret,
 )
-from hf_vqa_mc.data.labels import BY_LETTER, BY_TEXT, LabelForm, hidden, integers_only
 from hf_vqa_mc.data.loading import NoChoices
 from hf_vqa_mc.data.names import (
     ANSWERS,
@@ -29,7 +33,6 @@ from hf_vqa_mc.data.names import (
     LABEL,
     QUESTION,
     QUESTION_ID,
-    cell_columns,
     choice_columns,
     columns_in_words,
     decoy_columns,
@@ -39,8 +42,7 @@ from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.data.text_choices import Lettered, OptionsInText
 from hf_vqa_mc.errors import InputError, shown
 
-ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))
-"""Columns of open-ended questions."""
+ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))  # columns of open-ended questions
 
 
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
@@ -104,16 +106,14 @@ def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: Benchmar
         if names_a_choice or (integers_only(column) and not integers_only(cells.texts)):
             wrong = f"--label {options.label}: holds letters or indices of choices, which are no choice"
             raise InputError(f"{wrong}; leave it out of --choices")
-        yield TargetAndDecoys.with_target(str(options.label), decoys_alone)
-        return
-    if len(names) > 1:
+        yield TargetAndDecoys((*decoys_alone.columns, str(options.label)), decoys_alone)
+    elif len(names) > 1:
         yield Lettered.or_plain(ChoiceColumns(names), table)
     else:
         (name,) = names
         is_list_name = bool(named(names, CHOICES)) and not named(names, DECOYS)
         within = [one for one in table.column_names if one.startswith(f"{name}.")]
-        forms = [*_forms(table, [name]), *_forms(table, within)]
-        forms += map(ChoiceColumns, map(tuple, choice_columns(within)))
+        forms = [*_forms(table, [name, *within]), *map(ChoiceColumns, map(tuple, choice_columns(within)))]
         yield from forms
         one_decoy = is_cell(table.schema.field(name).type) and not is_list_name
         decoys = [*forms, *([ChoiceColumns(names)] if one_decoy else [])]
@@ -126,18 +126,19 @@ def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: Benchmar
 
 
 def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceForm]:
-    if options.fixed_choices or options.choices:
-        fixed = [FixedChoices(choices=options.fixed_choices or ())]
-        yield from fixed if options.fixed_choices else _in_given_columns(table, options.choices or (), options)
+    if options.fixed_choices:
+        yield FixedChoices(choices=options.fixed_choices)
         return
-    cells = cell_columns(table)
+    if options.choices:
+        yield from _in_given_columns(table, options.choices, options)
+        return
+    cells = [field.name for field in table.schema if is_cell(field.type)]
     known = named(table.column_names, CHOICES)
     has_label = options.label or _label_columns(table)  # without, answers are those of annotators
     yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
     for run in choice_columns(cells):
         yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
-    questions = [options.question] if options.question else named(table.column_names, QUESTION)
-    yield from filter(None, (OptionsInText.of(table, name) for name in questions))
+    yield from filter(None, (OptionsInText.of(table, name) for name in _questions(table, options)))
     known = named(table.column_names, DECOYS)
     decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
     yield from _with_targets(table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)])
@@ -150,6 +151,10 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
 def _forms(table: pa.Table, names: Sequence[str]) -> list[ChoiceForm]:
     found = (next((form for one in CHOICE_FORMS.values() if (form := one.of(table, name))), None) for name in names)
     return [Lettered.or_plain(form, table) for form in found if form is not None]
+
+
+def _questions(table: pa.Table, options: BenchmarkOptions) -> list[str]:
+    return [options.question] if options.question else named(table.column_names, QUESTION)
 
 
 def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[ChoiceForm]) -> Iterator[ChoiceForm]:
@@ -167,7 +172,7 @@ def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[C
                 continue  # indices out of range of textual choices
             among, letters = (read.read(column, cells) != UNKNOWN for read in (BY_TEXT, BY_LETTER))
             if not among.any() and not letters.all() and not hidden(column).all():
-                yield TargetAndDecoys.with_target(target, form)
+                yield TargetAndDecoys((*form.columns, target), form)
 
 
 def _with_label(
@@ -181,8 +186,8 @@ def _with_label(
     if choices.targets is not None:
         if options.label_from is not None:
             raise _no_integers(options, location, form.columns[-1], "texts")
-        valid = choices.counts > (0 if choices.ordered else 1)
-        return (), len(choices.faults) + int((choices.labels(choices.targets) == UNKNOWN)[valid].sum())
+        unread = (choices.labels(choices.targets) == UNKNOWN)[choices.has_choices].sum()
+        return (), len(choices.faults) + int(unread)
     names = [options.label] if options.label else _label_columns(table)
     names = [name for name in names if name.rpartition(".")[0] not in form.columns and name not in form.columns]
     if not names:
@@ -198,17 +203,16 @@ def _with_label(
             failures.append(error)
     if not fitting:
         raise failures[0]  # of the most likely column
-    valid = choices.counts > 0
-    unknown = [int((one[0].labels[valid] == UNKNOWN).sum()) for one in fitting]
-    fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == min(unknown)]
-    fitting = fitting if not min(unknown) else fitting[:1]
+    unknown = [int((one[0].labels[choices.counts > 0] == UNKNOWN).sum()) for one in fitting]
+    least = min(unknown)
+    fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == least][: 1 if least else None]
     found = decided(fitting, tables, cells, location)
     if options.choices is None and named(form.columns, ANSWERS) and found[0].form is BY_TEXT:
         raise InputError(f"{location}: {form.columns[0]} may hold human answers; {OPTIONS}")
     check_agreement(found, f"{location}: {names}", "choose one with --label")
     if options.label_from is not None and all(one.form.first is None for one in found):
         raise _no_integers(options, location, found[0].column, found[0].form.name)
-    return tuple((one.column, one.form) for one in found), len(choices.faults) + min(unknown)
+    return tuple((one.column, one.form) for one in found), len(choices.faults) + least
 
 
 def _no_integers(options: BenchmarkOptions, location: str, name: str, found: str) -> InputError:
@@ -223,10 +227,7 @@ def _label_columns(table: pa.Table) -> list[str]:
 
 def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> ColumnSpec:
     """Raise InputError if the question holds options too, unless the user named the choices; note other columns."""
-    if options.choices is not None:
-        return spec
-    names = [options.question] if options.question else named(table.column_names, QUESTION)
-    for other in names:
+    for other in [] if options.choices is not None else _questions(table, options):
         if other not in spec.choices.columns and OptionsInText.of(table, other):
             if other != spec.question:
                 return replace(spec, repeated=other)

@@ -2,33 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_array, as_mask, as_text, is_text
-from hf_vqa_mc.data.choice_form import ChoiceForm
+from hf_vqa_mc.data.cells import as_array, as_mask, as_text, flat, is_text, with_columns
+from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm
 from hf_vqa_mc.data.choices import TargetAndDecoys
 from hf_vqa_mc.data.labels import HiddenLabels, LabelForm, hidden, hidden_labels, label_texts, with_labels
 from hf_vqa_mc.data.names import columns_in_words
-from hf_vqa_mc.data.nested import flat, with_columns
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.text.many_texts import lists_of
 
 PER_CHOICE = ("choice_kinds", "choice_fallback", "choice_origins")
 """Columns of vqa-mc with one entry per choice; emptied where the choices change."""
-Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray
-"""(rows,) the choices of each row."""
-
-
-class Fault(NamedTuple):
-    """Why a row cannot be read."""
-
-    kind: str  # question, choices, label or missing_label
-    message: str
+Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray  # (rows,) the choices of each row
 
 
 @dataclass(frozen=True)
@@ -38,7 +29,8 @@ class RowCells:
     questions: pa.Array  # (rows,): text
     cells: ChoiceCells
     labels: NDArray[np.int64]  # (rows,): index of the correct choice; UNKNOWN in rows without choices
-    faults: dict[int, Fault] = field(default_factory=dict)  # by row
+    faults: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """why a row cannot be read, by row: question, choices, label or missing_label, and a message"""
 
 
 @dataclass(frozen=True)
@@ -84,29 +76,29 @@ class ColumnSpec:
         """Questions, choices and labels of all rows; raises HiddenLabels if no row has a label."""
         table = self._flat(table, location)
         cells = self.choices.read(table)
-        faults = {row: Fault("choices", message) for row, message in cells.faults.items()}
+        faults = {row: ("choices", message) for row, message in cells.faults.items()}
         questions = self.choices.questions(table) if self.question is None else as_text(table[self.question])
         questions = pa.nulls(table.num_rows, pa.string()) if questions is None else questions
-        valid = cells.counts > (0 if self.ordered else 1)
-        labels = self._labels(table, cells, valid, faults, location)
-        for row in np.flatnonzero(valid & (cells.counts < 2)).tolist():
-            faults.setdefault(row, Fault("choices", f"{cells.counts[row]} choice, expected two or more"))
+        labels = self._labels(table, cells, faults, location)
+        for row in np.flatnonzero(cells.has_choices & (cells.counts < 2)).tolist():
+            faults.setdefault(row, ("choices", f"{cells.counts[row]} choice, expected two or more"))
         name = self.question or self.choices.columns[0]
         for row in np.flatnonzero(as_mask(pc.is_null(questions))).tolist():
-            faults.setdefault(row, Fault("question", f"{name} is empty (null), expected a question"))
+            faults.setdefault(row, ("question", f"{name} is empty (null), expected a question"))
         return RowCells(questions, cells, labels, faults)
 
     def _labels(
-        self, table: pa.Table, cells: ChoiceCells, valid: NDArray[np.bool_], faults: dict[int, Fault], location: str
+        self, table: pa.Table, cells: ChoiceCells, faults: dict[int, tuple[str, str]], location: str
     ) -> NDArray[np.int64]:
         """(rows,): index of the correct choice; adds the faults of rows with choices and without a label."""
+        valid = cells.has_choices
         if cells.targets is not None:
             labels = cells.labels(cells.targets)
             target = self.choices.columns[-1]
             if valid.any() and (labels == UNKNOWN)[valid].all():
                 raise HiddenLabels(f"{location}: the labels are hidden ({target} is empty in all rows)")
             for row in np.flatnonzero(valid & (labels == UNKNOWN)).tolist():
-                faults.setdefault(row, Fault("missing_label", f"{target} is empty, expected the correct answer"))
+                faults.setdefault(row, ("missing_label", f"{target} is empty, expected the correct answer"))
             return labels
         name, form = self.labels[0]
         texts, several = label_texts(table, name)
@@ -120,27 +112,19 @@ class ColumnSpec:
             if 0 <= positions[row] < cells.ends[row]:
                 message = f"{name} is {shown(table[name][row].as_py())}, but this choice is empty"
             is_missing = is_hidden[row] and row not in several
-            faults.setdefault(row, Fault("missing_label" if is_missing else "label", message))
+            faults.setdefault(row, ("missing_label" if is_missing else "label", message))
         return labels
 
     def written(
         self, table: pa.Table, rows: pa.Table, choices: Choices, labels: Sequence[int], location: str
     ) -> pa.Table:
-        """The table with new choices and label indices, (rows,) each; ``rows`` is the same split as ``ROWS``.
-
-        Unchanged rows keep their cells, others have empty ``PER_CHOICE`` columns.
-        """
-        if not len(choices) == len(labels) == rows.num_rows:
-            raise InputError(f"{location}: {len(choices)} choices and {len(labels)} labels for {rows.num_rows} rows")
+        """The table with new choices and label indices, (rows,) each; changed rows lose ``PER_CHOICE`` cells."""
         changed: dict[int, tuple[list[str], int]] = {}
         before = zip(lists_of(as_array(rows["choices"])), rows["label"].to_pylist(), strict=True)
         given = lists_of(as_array(choices)) if isinstance(choices, pa.Array | pa.ChunkedArray) else choices
         for row, (old, texts, label) in enumerate(zip(before, given, labels, strict=True)):
-            if old == (list(texts), label):
-                continue
-            if not 0 <= label < len(texts) or not all(texts):
-                raise InputError(f"{location}, row {row}: label {label} is not among {shown(texts)}, or one is empty")
-            changed[row] = list(texts), int(label)
+            if old != (list(texts), label):
+                changed[row] = list(texts), int(label)
         return self._with_rows(table, changed, location) if changed else table
 
     def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:

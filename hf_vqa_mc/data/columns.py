@@ -8,24 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import (
-    ChoiceCells,
-    as_lists,
-    as_mask,
-    as_text,
-    is_id,
-    is_list,
-    is_text,
-    list_array,
-    unpacked_lists,
-)
+from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_id, is_list, is_text, list_array, unpacked_lists
+from hf_vqa_mc.data.choice_form import ChoiceCells
 from hf_vqa_mc.data.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
 
-KINDS = "choice_kinds"
-"""Column of vqa-mc with the kind of each choice."""
+KINDS = "choice_kinds"  # column of vqa-mc with the kind of each choice
 TEXTS = pa.list_(pa.string())
 
 
@@ -122,12 +112,7 @@ def human_answers(table: pa.Table) -> pa.Array:
             if is_text(fields.get("answer", pa.null())):
                 records, lengths = as_lists(table[name])
                 return ChoiceCells(as_text(pc.struct_field(records, "answer")), lengths).choices
-    return no_lists(table.num_rows)
-
-
-def no_lists(rows: int) -> pa.ListArray:
-    """(rows,): empty lists of text."""
-    return list_array(pa.array([], pa.string()), np.zeros(rows, np.int64))
+    return pa.array([[]] * table.num_rows, TEXTS)
 
 
 def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64]) -> pa.Array:
@@ -142,7 +127,7 @@ def choice_kinds(table: pa.Table, cells: ChoiceCells, labels: NDArray[np.int64])
         names = pa.array(class_names(table.schema, KINDS) or list(CHOICE_KINDS))
         flat = names.take(pc.if_else(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, len(names))), flat, None))
     if not len(flat) or not is_text(flat.type):
-        return no_lists(rows)
+        return pa.array([[]] * rows, TEXTS)
     flat = flat.cast(pa.string())
     fits = (lengths == cells.counts) & (cells.counts == cells.lengths)
     fits &= as_mask(pc.equal(flat, TARGET.name))[np.where(fits, np.cumsum(lengths) - lengths + labels, 0)]

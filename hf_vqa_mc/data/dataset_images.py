@@ -1,148 +1,44 @@
-"""The images of a dataset's questions: ids and file contents."""
+"""Where the images of a dataset are: in its rows, in files, or in an images config; and the image of each row."""
 
-import os
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import is_id
+from hf_vqa_mc.data.cells import as_text, is_id, is_list, is_text
 from hf_vqa_mc.data.image_files import find_by_id
-from hf_vqa_mc.data.loading import load_splits
-from hf_vqa_mc.data.stored_images import (
-    PROTOCOL,
-    StoredImages,
-    address_parts,
-    hub_repository,
-    images_folder,
-    known_here,
-    read_address,
+from hf_vqa_mc.data.images import (
+    LOOKED_AT,
+    MOST_NAME,
+    NAME_FOLDER,
+    AllowedImages,
+    Images,
+    ImageSource,
+    allowed_images,
+    image_cells,
+    may_hold_images,
+    shortened,
 )
-from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.inside import Inside
+from hf_vqa_mc.data.loading import Opened, load_splits
+from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
+from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.data.stored_images import StoredImages, images_folder
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.vqa2 import OTHER
 
 if TYPE_CHECKING:
-    from datasets import Dataset, DatasetDict
+    from datasets import DatasetDict
 
     from hf_vqa_mc.data.benchmark import Benchmark
 
-NAME_FOLDER = "give the folder that holds them with --images DIR"
-"""Remedy, for messages."""
-
-_LONGEST_SHOWN = 80  # characters
-
-
-class RefusedImage(InputError):
-    """An image that the dataset may not name: outside of its folder, or on the web."""
-
-
-@dataclass(frozen=True, eq=False)
-class AllowedImages:
-    """The images that a dataset may name.
-
-    A dataset comes from anyone, so it does not decide which files of the user are read or which hosts are asked.
-    Allowed are files inside its own folder or that of ``--images`` (links resolved, no hidden files), and addresses of
-    ``with_images`` if this process wrote them, or if they lead into these folders or into the dataset on the Hub.
-    """
-
-    folders: tuple[Path, ...] = ()  # relative paths start from each of them
-    repository: str | None = None  # the dataset's name on the Hub
-
-    @cached_property
-    def _inside(self) -> Inside:
-        return Inside(*self.folders, hidden=False)
-
-    def refuses(self, name: str) -> bool:
-        """Whether a name is not allowed, whatever is there."""
-        if "://" in name:
-            folder = address_parts(name)[0]
-            return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self._allows_folder(folder))
-        return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
-
-    def has(self, name: str) -> bool:
-        """Whether a name is allowed and there is such a file; addresses are not looked up."""
-        if "://" in name:
-            return not self.refuses(name)
-        path = self._inside.path(name)
-        return path is not None and os.path.isfile(path)  # noqa: PTH113  False for impossible names, too
-
-    def read(self, name: str) -> bytes:
-        """The content of an image file; raises RefusedImage if it is not allowed, InputError if it cannot be read."""
-        if self.refuses(name):
-            where, remedy = refusal(name)
-            raise RefusedImage(f"the image {shortened(name)} is {where} and is not read; {remedy}")
-        try:
-            if "://" in name:
-                return read_address(name)
-            path = self._inside.path(name)
-            if path is None or not os.path.isfile(path):  # noqa: PTH113  false for names that are too long
-                base = self.folders[0] if self.folders else "the dataset"
-                raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
-            return Path(path).read_bytes()
-        except InputError:
-            raise
-        except (OSError, ValueError, LookupError, RuntimeError) as error:  # also of fsspec and pyarrow
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(f"the image {shortened(name)} cannot be read ({reason})") from error
-
-    def check_config(self, folder: str) -> None:
-        """Raise InputError unless an images config, a folder or address, belongs to the dataset."""
-        if not self._allows_folder(folder):
-            raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
-
-    def _allows_folder(self, folder: str) -> bool:
-        if "::" in folder:  # fsspec would open what follows
-            return False
-        if "://" not in folder:
-            return Path(folder).is_absolute() and self._inside.path(folder) is not None
-        own = f"hf://datasets/{self.repository}"
-        return bool(self.repository) and folder.startswith((f"{own}/", f"{own}@")) and ".." not in folder
-
-
-def is_web_address(name: str) -> bool:
-    """Whether a name is an http or https address."""
-    return name[:8].lower().startswith(("http://", "https://"))
-
-
-def refusal(name: str) -> tuple[str, str]:
-    """Where a refused image is, and what to do."""
-    if is_web_address(name):
-        return "on the web", f"download them first, and {NAME_FOLDER}"
-    return "outside of the dataset's folder", NAME_FOLDER
-
-
-def shortened(name: str) -> str:
-    """A path or id for messages."""
-    return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
-
-
-def allowed_images(rows: "Dataset | None", base: Path | None, hub: str | None, *images: Path | None) -> AllowedImages:
-    """What a dataset may name: its own folder, repository and cache, and the folder given by the user."""
-    folders = [*filter(None, [*images, base])]
-    if rows is not None:
-        from datasets import config
-        from huggingface_hub.constants import HF_HUB_CACHE
-        from huggingface_hub.file_download import repo_folder_name
-
-        hub = hub if base is not None or hub is not None else hub_repository(rows)
-        folders += dict.fromkeys(Path(file["filename"]).parent for file in getattr(rows, "cache_files", ()))
-        folders += [Path(config.DOWNLOADED_DATASETS_PATH), Path(config.EXTRACTED_DATASETS_PATH)]
-        if hub is not None and hub.count("/") == 1:
-            folders.append(Path(HF_HUB_CACHE, repo_folder_name(repo_id=hub, repo_type="dataset")))
-    return AllowedImages(tuple(path for path in folders if path.is_dir()), hub)
-
-
-class ImageSource(Protocol):
-    """A source of image files; thread-safe."""
-
-    def __contains__(self, image_id: str) -> bool:
-        """Whether the image exists."""
-
-    def read(self, image_id: str) -> bytes:
-        """The content of the image file."""
+ENOUGH = 20  # rows from which one missing image that most rows name is not taken for their image
 
 
 @dataclass(frozen=True)
@@ -175,12 +71,24 @@ def find_images(
     if directory is not None:
         return DatasetImages(str(directory), find_by_id(directory, image_ids), image_ids)
     if benchmark is not None:
-        return DatasetImages(location, BenchmarkImages(benchmark), image_ids)
+        parts = benchmark.splits.values()
+        found = [(one.images, one.rows["image_id"].to_pylist()) for one in parts if one.images is not None]
+        if not found:
+            missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
+            raise InputError(f"{benchmark.test.location}: {missing}")
+        return DatasetImages(location, _ImagesOfRows(found), image_ids)
     first = next(iter(splits.values()))
     base = Path(dataset).absolute() if Path(dataset).is_dir() else None
     allowed = allowed_images(first, base, None if base else dataset)
     if "image" in first.column_names:
-        return DatasetImages(location, RowImages(splits, allowed), image_ids)
+        columns = {
+            name: one.with_format("arrow").select_columns(["image"])[:]["image"] for name, one in splits.items()
+        }
+        embedded = (
+            (Images([column], f"{location}, {name}", allowed), image_ids_of(splits[name], location))
+            for name, column in columns.items()
+        )
+        return DatasetImages(location, _ImagesOfRows(embedded), image_ids)
     try:
         folder = images_folder(first, dataset)
         allowed.check_config(folder)
@@ -190,13 +98,30 @@ def find_images(
         raise InputError(f"{reason}; or give the folder with the image files: --images DIR") from error
 
 
+class _ImagesOfRows:
+    """The images of rows by image id, given as the images of each split and the ids of its rows."""
+
+    def __init__(self, splits: Iterable[tuple[Images, Sequence[str]]]) -> None:
+        self._rows: dict[str, tuple[Images, int]] = {}
+        for images, ids in splits:
+            for row, image_id in enumerate(ids):
+                if image_id and images.count(row):
+                    self._rows.setdefault(image_id, (images, row))
+
+    def __contains__(self, image_id: str) -> bool:
+        return image_id in self._rows
+
+    def read(self, image_id: str) -> bytes:
+        """The content of the image file; raises InputError if it is not allowed or cannot be read."""
+        images, row = self._rows[image_id]
+        found = images.read(row)
+        return found[0] if found else images.content(images.identity(row))  # raises why it is not read
+
+
 def dataset_image_ids(
     dataset: str, config: str, rows: "DatasetDict | None" = None
 ) -> tuple[str, "DatasetDict", list[str]]:
-    """The name of a dataset for messages, its splits, and its distinct image ids; raises InputError without rows.
-
-    Of balanced pairs these are the images of both questions.
-    """
+    """The name of a dataset for messages, its splits, and its distinct image ids, of pairs those of both questions."""
     splits, location = rows or load_splits(dataset, config)[1], f"{dataset}, {config}"
     image_ids: dict[str, None] = {}
     for name, of_split in splits.items():
@@ -207,61 +132,173 @@ def dataset_image_ids(
     return location, splits, list(image_ids)
 
 
-class BenchmarkImages:
-    """The images of a benchmark's rows by image id; raises InputError if there are none."""
-
-    def __init__(self, benchmark: "Benchmark") -> None:
-        splits = benchmark.splits.values()
-        found = [(one.images, one.rows["image_id"].to_pylist()) for one in splits if one.images is not None]
-        if not found:
-            missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
-            raise InputError(f"{benchmark.test.location}: {missing}")
-        self._rows = {one: (images, row) for images, ids in found for row, one in enumerate(ids) if one}
-
-    def __contains__(self, image_id: str) -> bool:
-        return image_id in self._rows
-
-    def read(self, image_id: str) -> bytes:
-        """The content of the image file; raises InputError if it is not allowed or cannot be read."""
-        images, row = self._rows[image_id]
-        for found in images.read(row):
-            return found
-        raise InputError(next(images.refused(), "the row has no image"))
-
-
-class RowImages:
-    """Images embedded in the rows, in columns ``image_id`` and ``image``, as by ``vqa-mc build --embed-images``."""
-
-    def __init__(self, splits: "DatasetDict", allowed: AllowedImages) -> None:
-        from datasets import Image
-
-        self._allowed = allowed
-        self._splits = {name: rows.cast_column("image", Image(decode=False)) for name, rows in splits.items()}
-        self._rows: dict[str, tuple[str, int]] = {}
-        for name, rows in self._splits.items():
-            images = rows.with_format("arrow").select_columns(["image"])[:]["image"].is_valid().to_pylist()
-            for row, image_id in enumerate(rows["image_id"]):
-                if images[row]:
-                    self._rows.setdefault(str(image_id), (name, row))
-
-    def __contains__(self, image_id: str) -> bool:
-        return image_id in self._rows
-
-    def read(self, image_id: str) -> bytes:
-        """The content of the image file; raises InputError if the row names one that is not allowed or not there."""
-        split, row = self._rows[image_id]
-        stored = self._splits[split][row]["image"]
-        return self._allowed.read(stored["path"] or "") if stored["bytes"] is None else bytes(stored["bytes"])
-
-
 def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:  # noqa: ANN401  a Dataset
     """The image_id of each row, or another column; raises InputError unless all are strings or integers."""
-    if name not in rows.column_names:
-        raise InputError(f"{location}: no column {name}; expected rows as written by vqa-mc build")
-    column = rows.with_format("arrow").select_columns([name])[:][name]
-    if column.null_count:
-        raise InputError(f"{location}, row {column.is_null().to_pylist().index(True)}: {name} is null")
-    if not is_id(column.type):
-        raise InputError(f"{location}: {name} is {column.type}; expected string")
+    column = rows.with_format("arrow").select_columns([name])[:][name] if name in rows.column_names else pa.nulls(1)
+    if column.null_count or not is_id(column.type):
+        raise InputError(f"{location}: no column {name} with an id in every row; expected rows of vqa-mc build")
     image_ids: list[str] = column.cast(pa.string()).to_pylist()
     return image_ids
+
+
+@dataclass(eq=False, repr=False)
+class Pictures:
+    """The images of a split's rows."""
+
+    ids: pa.Array  # (rows,): text, equal for rows with the same images, "" without image
+    source: Images | None = None  # None if rows only name missing images
+    missing: str = ""  # why source is None, and what to do
+    columns: tuple[str, ...] = ()  # columns with images or their paths
+    id_column: str | None = None  # column of ids
+    notes: tuple[str, ...] = ()  # sentences on images that are not allowed
+    cells: Images | None = None  # the images in columns, found or not
+
+    def take(self, rows: NDArray[np.int64]) -> "Pictures":
+        """The images of some rows."""
+        return replace(self, ids=self.ids.take(pa.array(rows)), source=self.source and self.source.take(rows))
+
+
+def find_pictures(
+    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Callable[[int, int], None]
+) -> dict[str, Pictures]:
+    """The images of each split that has any.
+
+    An image's id comes from an id column (image_id, img_id ...), else is its path (the file name if these are unique),
+    else the sha256 of its bytes; without columns of images it is the row's video (video, video_id ...). If a row has
+    several images, no id column is used unless the user names it: the id of such a row is the sha256 of the paths, or
+    of the sha256 of the bytes, of all its images in order.
+    """
+    done, total = 0, sum(table.num_rows for table in opened.tables.values())
+    found: dict[str, Pictures] = {}
+    for name, table in opened.tables.items():
+        if table.num_rows and (pictures := _pictures(table, columns, allowed, opened.locations[name])):
+            found[name] = pictures
+        done += table.num_rows
+        progress(done, total)
+    distinct = _all_ids(found)
+    short = {one: PurePosixPath(one).name if "/" in one else one for one in distinct}
+    if len({*short.values()}) == len(distinct) and all(short.values()):
+        for pictures in found.values():
+            pictures.ids = pa.array([one and short[one] for one in pictures.ids.to_pylist()], pa.string())
+    sources = [pictures.source for pictures in found.values()]
+    if columns.images is not None and not all(one is not None and all(one.found()) for one in sources):
+        _in_folder(found, columns.images)
+    elif found and not any(sources) and opened.first is not None:
+        _in_images_config(found, opened, allowed)
+    return found
+
+
+def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
+    kinds = {name: table.schema.field(name).type for name in named(table.column_names, IMAGE_PATH)}
+    paths = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)][:1]
+    paths = [] if columns.image == "" else paths
+    cells = {
+        tuple(some): Images(
+            [image_cells(table[name]) for name in some], f"{location}, {some[0]}", allowed, _references(table, some)
+        )
+        for some in (_image_columns(table, columns), paths)
+        if some
+    }
+    id_column = _id_column(table, columns)
+    if not id_column and not cells:
+        videos = named(table.column_names, VIDEO)
+        id_column = next((name for name in videos if is_id(table.schema.field(name).type)), None)
+    if id_column is None and not cells:
+        return None
+    present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
+    used, source = next(present, (next(iter(cells), ()), None))
+    by = source or next(iter(cells.values()), None)
+    if by is not None and by.has_several:
+        paths = []
+        id_column = columns.columns.get("image_id")
+    texts = id_column or next(iter(paths), None)
+    is_listed = texts is not None and is_list(table.schema.field(texts).type)
+    ids = pa.repeat("", table.num_rows) if texts is None or is_listed else pc.fill_null(as_text(table[texts]), "")
+    if by is not None and pc.any(pc.equal(ids, "")).as_py():
+        own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
+        ids = pa.array(own, pa.string())
+    notes = dict.fromkeys(itertools.chain.from_iterable(one.refused() for one in cells.values()))
+    counts = pc.value_counts(ids)
+    often = counts.filter(pc.greater(pc.multiply(counts.field("counts"), 2), len(ids)))  # ids of most rows
+    frequent = often[0]["values"].as_py() if len(often) and len(ids) >= ENOUGH else ""
+    if cells and not source and not id_column and frequent:
+        ids = pc.if_else(pc.equal(ids, frequent), "", ids)
+        notes[
+            f"{location}: most rows name the image {shortened(frequent)}, which does not exist; it is not used as the "
+            "image of these rows; give the folder with --images, or read no images with --image ''"
+        ] = None
+    missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
+    if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
+        missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
+    return Pictures(ids, source, missing, used, id_column, tuple(notes), by)
+
+
+def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
+    """The columns of images: one, or image_1, image_2 and so on; raises InputError if ``--image`` is not one."""
+    if columns.image is not None:
+        if columns.image and not may_hold_images(kind := table.schema.field(columns.image).type):
+            raise InputError(f"--image {columns.image}: holds {kind}, expected images, base64 text or paths")
+        return [columns.image] if columns.image else []
+    held = [name for name in table.column_names if may_hold_images(table.schema.field(name).type)]
+    run = [name for name in picture_columns(table.column_names) if name in held]
+    return run or named(held, IMAGE)[:1]
+
+
+def _id_column(table: pa.Table, columns: BenchmarkOptions) -> str | None:
+    given = columns.columns.get("image_id")
+    if given and not is_id(kind := table.schema.field(given).type):
+        raise InputError(f"--columns image_id={given}: holds {kind}, expected text or integers")
+    return given or next((name for name in named(table.column_names, IMAGE_ID) if is_id(table[name].type)), None)
+
+
+def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
+    """Row by the name that may be in a cell instead of an image: a row's index, as in VLMEvalKit's tables."""
+    if not all(is_text(table.schema.field(name).type) for name in names):
+        return {}
+    lengths = (pc.utf8_length(table[name].cast(pa.large_string())) for name in names)
+    if not any(pc.any(pc.greater(some, MOST_NAME)).as_py() for some in lengths):
+        return {}  # no cell holds an image
+    indices = named(table.column_names, ("index", *(one for one in QUESTION_ID if one != "index")))
+    for name in (one for one in indices if is_id(table.schema.field(one).type)):
+        return {text: row for row, text in enumerate(as_text(table[name]).to_pylist()) if text}
+    return {}
+
+
+def _in_folder(found: dict[str, Pictures], images: Path) -> None:
+    ids = _all_ids(found)
+    names = [name for one in found.values() if one.cells and one.cells.has_several for name in one.cells.names()]
+    folder = find_by_id(images, list(dict.fromkeys([*ids, *names])))
+    if not any(name in folder for name in (*ids, *names)) and not any(one.source for one in found.values()):
+        some = f"such as {(names or ids)[0]!r}" if names or ids else "and the rows name none"
+        raise InputError(f"--images {images}: holds no image of the benchmark, {some}; give their folder")
+    _store(folder, str(images), found)
+
+
+def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> None:
+    """Use the images in the config ``<source>_images`` of the same folder, if there is one."""
+    folder = ""
+    try:
+        folder = images_folder(opened.first, opened.location)
+        if opened.location is not None:
+            allowed.check_config(folder)
+        stored = StoredImages(folder)
+    except FileNotFoundError:
+        return
+    except InputError as error:
+        for one in found.values() if folder else ():  # otherwise there is no such config
+            one.missing = str(error)
+        return
+    if opened.location is not None or all(one in stored for one in _all_ids(found)):  # else of uncertain origin
+        _store(stored, folder, found)
+
+
+def _all_ids(found: Mapping[str, Pictures]) -> list[str]:
+    ids = dict.fromkeys(one for pictures in found.values() for one in pc.unique(pictures.ids).to_pylist())
+    return list(filter(None, ids))
+
+
+def _store(source: ImageSource, where: str, found: dict[str, Pictures]) -> None:
+    """Read images from a source by id; those in the rows' own files remain available."""
+    for one in found.values():
+        cells = one.source or (one.cells if one.cells and one.cells.has_several else Images((), where))
+        one.source, one.missing = replace(cells, ids=one.ids.to_pylist(), stored=source, stored_in=where), ""

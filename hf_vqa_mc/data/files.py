@@ -4,8 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,7 @@ _UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, Ove
 """Exceptions of pyarrow for values of different types."""
 _SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "testing")
 _SPLIT = re.compile(r"\w*(train|val|dev|test)\w*", re.ASCII)
-_BLOCK = 1 << 26  # bytes of CSV per block, into which each row must fit
-_LARGEST_BLOCK = (1 << 31) - 1
+_LARGEST_BLOCK = (1 << 31) - 1  # bytes of CSV per block, into which each row must fit
 _Column = tuple[pa.Array, dict[bytes, bytes] | None]  # A column and its metadata.
 
 
@@ -98,47 +96,42 @@ def reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-@dataclass(frozen=True)
-class JsonFile:
-    """The records of a JSON file, and how they are stored."""
-
-    records: list[dict[str, Any]]
-    value: Any = None  # the whole value; None if each line has a record
-    key: str | None = None  # the key of the list of records, if the value is an object with others
-    id_name: str | None = None  # the name of the key of each record, if the value is an object of records
-
-    def written(self, records: Iterable[dict[str, Any]]) -> str:
-        """Other records in the same form."""
-        rows = list(records)
-        value: object = rows
-        if self.value is None:
-            return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in rows)
-        if self.key is not None:
-            value = {**self.value, self.key: rows}
-        elif self.id_name is not None:
-            value = {one.pop(self.id_name): one for one in rows}
-        return json.dumps(value, ensure_ascii=False) + "\n"
+Records = list[dict[str, Any]]
 
 
-def json_file(path: Path) -> JsonFile:
-    """Read the records of a JSON file: a list, a list under a key, an object id -> record, or a record per line."""
+def lines_text(records: Records) -> str:
+    """A JSON record per line."""
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records)
+
+
+def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
+    """The records of a JSON file (a list, also under a key; id -> record; one per line), and a writer like it."""
     try:
         value = json.loads(_content(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except ValueError as error:
         if "Extra data" in str(error):
-            return JsonFile(_line_records(path))
+            return _line_records(path), lines_text
         raise InputError(f"{path}: not JSON ({error})") from error
-    if isinstance(value, list) and {*map(type, value)} <= {dict}:
-        return JsonFile(value, value)
     inner = value if isinstance(value, dict) else {}
     keys = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
+    id_name = "record_id" if any("id" in one for one in inner.values() if isinstance(one, dict)) else "id"
+
+    def written(records: Records) -> str:
+        new: object = records
+        if keys:
+            new = {**value, keys[0]: records}
+        elif inner:
+            new = {one.pop(id_name): one for one in records}
+        return json.dumps(new, ensure_ascii=False) + "\n"
+
+    if isinstance(value, list) and {*map(type, value)} <= {dict}:
+        return value, written
     if len(keys) == 1:
-        return JsonFile(value[keys[0]], value, keys[0])
+        return value[keys[0]], written
     if {*map(type, inner.values())} == {dict}:
-        id_name = "record_id" if any("id" in one for one in inner.values()) else "id"
-        return JsonFile([{id_name: key, **one} for key, one in inner.items()], value, None, id_name)
+        return [{id_name: key, **one} for key, one in inner.items()], written
     raise InputError(
         f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
         "per line; save each of several lists, such as one per split, as a file of its own"
@@ -154,28 +147,26 @@ def _parquet(path: Path) -> pa.Table:
 
 def _csv(path: Path) -> pa.Table:
     content = _content(path)
-    parse = pc_csv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True)
-    block = min(_BLOCK, len(content) + 1)
     with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
         stream.write(content)
         owned = stream.getvalue()
-    while True:
-        options = {"read_options": pc_csv.ReadOptions(block_size=block), "parse_options": parse}
+    options = {
+        "read_options": pc_csv.ReadOptions(block_size=min(_LARGEST_BLOCK, len(content) + 1)),
+        "parse_options": pc_csv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True),
+    }
+    try:
+        with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
+            types = dict.fromkeys(header.schema.names, pa.string())
+        as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
+        return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
         try:
-            with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
-                types = dict.fromkeys(header.schema.names, pa.string())
-            as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
-            return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            try:
-                content.decode()
-            except UnicodeDecodeError as wrong:
-                line, byte = content.count(b"\n", 0, wrong.start) + 1, content[wrong.start]
-                message = f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
-                raise InputError(message) from wrong
-            if "straddling" not in str(error) or block >= min(len(content), _LARGEST_BLOCK):
-                raise
-            block = min(_LARGEST_BLOCK, len(content) + 1)
+            content.decode()
+        except UnicodeDecodeError as wrong:
+            line, byte = content.count(b"\n", 0, wrong.start) + 1, content[wrong.start]
+            message = f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+            raise InputError(message) from wrong
+        raise
 
 
 def delimiter(path: Path) -> str:
@@ -190,7 +181,7 @@ def delimiter(path: Path) -> str:
     return max((",", ";", "\t", "|"), key=lambda one: header.count(one.encode()))
 
 
-def _line_records(path: Path) -> list[dict[str, Any]]:
+def _line_records(path: Path) -> Records:
     if path.name.lower().endswith(PACKINGS):
         check_unpacked(path)  # before records take the memory
     records = []
@@ -204,7 +195,7 @@ def _line_records(path: Path) -> list[dict[str, Any]]:
 
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     "parquet": _parquet, "jsonl": lambda path: _table_of(_line_records(path)),
-    "json": lambda path: _table_of(json_file(path).records), "csv": _csv, "tsv": _csv,
+    "json": lambda path: _table_of(json_file(path)[0]), "csv": _csv, "tsv": _csv,
     "xlsx": lambda path: pa.table(read_xlsx(path).rename(columns=str)).replace_schema_metadata(None),
 }  # fmt: skip
 """By file type."""

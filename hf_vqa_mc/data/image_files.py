@@ -16,8 +16,7 @@ from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 from hf_vqa_mc.io.progress import Progress, silent
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
-NAMED = 5
-"""Number of files that an error names."""
+NAMED = 5  # number of files that an error names
 
 _LAST_NUMBER = re.compile(r"(\d+)$")
 _STORED = pa.struct([("bytes", pa.binary()), ("path", pa.string())])  # datasets.Image
@@ -138,12 +137,12 @@ def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
         except BrokenImage as error:
             return f"{path} ({error})"
 
-    wrong: list[str] = []
+    errors = []
     with ThreadPoolExecutor() as threads:
         for done, error in enumerate(threads.map(reading_error, paths), 1):
-            wrong += [error] if error else []
+            errors.append(error)
             progress("images", done, len(paths))
-    return wrong
+    return list(filter(None, errors))
 
 
 def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:

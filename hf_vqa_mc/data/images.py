@@ -4,11 +4,13 @@ import base64
 import contextlib
 import hashlib
 import itertools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,38 +18,146 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import is_image, is_list, is_text, unpacked_lists
-from hf_vqa_mc.data.dataset_images import NAME_FOLDER, AllowedImages, ImageSource, is_web_address, refusal, shortened
 from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
+from hf_vqa_mc.data.stored_images import PROTOCOL, address_parts, hub_repository, known_here, read_address
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.inside import Inside
 
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+NAME_FOLDER = "give the folder that holds them with --images DIR"  # remedy, for messages
 MOST_NAME = 64
 """A text up to this length is not a base64 image, but a path or a reference to another row (VLMEvalKit's tables)."""
 MOST_HOPS = 3
 """References are followed up to this depth: a question repeated with shuffled choices refers to its first occurrence,
 which may refer to the first question about the image."""
-LOOKED_AT = 1000
-"""Number of images checked; if all are missing, the benchmark counts as one without images."""
+LOOKED_AT = 1000  # number of images checked; if all are missing, the benchmark counts as one without images
 
+_LONGEST_SHOWN = 80  # characters
 _DATA_URI = re.compile(r"data:[^,]{0,100};base64,")
 _LONGEST_PATH = 4096
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-\s]*")
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedImages:
+    """The images that a dataset may name.
+
+    A dataset comes from anyone, so it does not decide which files of the user are read or which hosts are asked.
+    Allowed are files inside its own folder or that of ``--images`` (links resolved, no hidden files), and addresses of
+    ``with_images`` if this process wrote them, or if they lead into these folders or into the dataset on the Hub.
+    """
+
+    folders: tuple[Path, ...] = ()  # relative paths start from each of them
+    repository: str | None = None  # the dataset's name on the Hub
+
+    @cached_property
+    def _inside(self) -> Inside:
+        return Inside(*self.folders, hidden=False)
+
+    def refuses(self, name: str) -> bool:
+        """Whether a name is not allowed, whatever is there."""
+        if "://" in name:
+            folder = address_parts(name)[0]
+            return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self._allows_folder(folder))
+        return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
+
+    def has(self, name: str) -> bool:
+        """Whether a name is allowed and there is such a file; addresses are not looked up."""
+        return not self.refuses(name) if "://" in name else self._file(name) is not None
+
+    def read(self, name: str) -> bytes:
+        """The content of an image file; raises InputError if it is not allowed or cannot be read."""
+        if self.refuses(name):
+            where, remedy = refusal(name)
+            raise InputError(f"the image {shortened(name)} is {where} and is not read; {remedy}")
+        try:
+            if "://" in name:
+                return read_address(name)
+            path = self._file(name)
+            if path is None:
+                base = self.folders[0] if self.folders else "the dataset"
+                raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
+            return Path(path).read_bytes()
+        except InputError:
+            raise
+        except (OSError, ValueError, LookupError, RuntimeError) as error:  # also of fsspec and pyarrow
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"the image {shortened(name)} cannot be read ({reason})") from error
+
+    def check_config(self, folder: str) -> None:
+        """Raise InputError unless an images config, a folder or address, belongs to the dataset."""
+        if not self._allows_folder(folder):
+            raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
+
+    def _file(self, name: str) -> str | None:
+        path = self._inside.path(name)
+        return path if path is not None and os.path.isfile(path) else None  # noqa: PTH113  False for impossible names
+
+    def _allows_folder(self, folder: str) -> bool:
+        if "::" in folder:  # fsspec would open what follows
+            return False
+        if "://" not in folder:
+            return Path(folder).is_absolute() and self._inside.path(folder) is not None
+        own = f"hf://datasets/{self.repository}"
+        return bool(self.repository) and folder.startswith((f"{own}/", f"{own}@")) and ".." not in folder
+
+
+def allowed_images(rows: "Dataset | None", base: Path | None, hub: str | None, *images: Path | None) -> AllowedImages:
+    """What a dataset may name: its own folder, repository and cache, and the folder given by the user."""
+    folders = [*filter(None, [*images, base])]
+    if rows is not None:
+        from datasets import config
+        from huggingface_hub.constants import HF_HUB_CACHE
+        from huggingface_hub.file_download import repo_folder_name
+
+        hub = hub if base is not None or hub is not None else hub_repository(rows)
+        folders += dict.fromkeys(Path(file["filename"]).parent for file in getattr(rows, "cache_files", ()))
+        folders += [Path(config.DOWNLOADED_DATASETS_PATH), Path(config.EXTRACTED_DATASETS_PATH)]
+        if hub is not None and hub.count("/") == 1:
+            folders.append(Path(HF_HUB_CACHE, repo_folder_name(repo_id=hub, repo_type="dataset")))
+    return AllowedImages(tuple(path for path in folders if path.is_dir()), hub)
+
+
+def refusal(name: str) -> tuple[str, str]:
+    """Where a refused image is, and what to do."""
+    if _is_web_address(name):
+        return "on the web", f"download them first, and {NAME_FOLDER}"
+    return "outside of the dataset's folder", NAME_FOLDER
+
+
+def _is_web_address(name: str) -> bool:
+    return name[:8].lower().startswith(("http://", "https://"))
+
+
+def shortened(name: str) -> str:
+    """A path or id for messages."""
+    return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
+
+
+class ImageSource(Protocol):
+    """A source of image files; thread-safe."""
+
+    def __contains__(self, image_id: str) -> bool:
+        """Whether the image exists."""
+
+    def read(self, image_id: str) -> bytes:
+        """The content of the image file."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Images:
     """The images of each row of a split, in order; thread-safe."""
 
-    columns: Sequence[pa.ChunkedArray]
-    """cells with images, one column after the other; empty if rows only have ids of images stored elsewhere"""
+    columns: Sequence[pa.ChunkedArray]  # cells with images; empty if rows only have ids of images stored elsewhere
     location: str  # location of the cells, for messages
     allowed: AllowedImages = field(default_factory=AllowedImages)  # the only way to files that cells name
-    references: Mapping[str, int] = field(default_factory=dict)
-    """row by the reference that a cell may hold instead of an image"""
+    references: Mapping[str, int] = field(default_factory=dict)  # row by what a cell may hold instead of an image
     ids: Sequence[str] = ()  # (rows,): the ids of rows with at most one image in stored; "" without
     stored: ImageSource | None = None  # images by id or by name, which are used before the cells
     stored_in: str = ""  # its location, for messages
-    rows: NDArray[np.integer] | None = None
-    """(rows,): index of each row in all of the above; None if these are all rows"""
+    rows: NDArray[np.integer] | None = None  # (rows,): index of each row in all of the above; None for all rows
 
     def take(self, rows: NDArray[np.integer]) -> "Images":
         """The images of some rows."""
@@ -89,7 +199,7 @@ class Images:
         Of several images it is the sha256 of these, in order.
         """
         found = []
-        for value in self._values(row):
+        for value in self._values(self._row(row)):
             if not is_named(value):
                 content = value.encode() if isinstance(value, str) else value
                 with contextlib.suppress(ValueError):
@@ -115,16 +225,15 @@ class Images:
 
     def found(self) -> Iterator[bool]:
         """Whether each image in the cells is available."""
-        for value in self._every():
-            yield not is_named(value) or self.allowed.has(value)
+        return (not is_named(value) or self.allowed.has(value) for value in self._every())
 
     def refused(self) -> Iterator[str]:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""
         found: dict[bool, list[tuple[int, int, str]]] = {}
         for names, rows in itertools.chain.from_iterable(map(_names, self.columns)):
-            distinct = [one for one in pc.unique(names).to_pylist() if one not in self.references and _is_name(one)]
+            distinct = [one for one in pc.unique(names).to_pylist() if one not in self.references and is_named(one)]
             for web in (False, True):
-                some = [name for name in distinct if is_web_address(name) == web and self.allowed.refuses(name)]
+                some = [name for name in distinct if _is_web_address(name) == web and self.allowed.refuses(name)]
                 at = pc.is_in(names, pa.array(some, names.type)).to_numpy(zero_copy_only=False).nonzero()[0]
                 if len(at):
                     found.setdefault(web, []).append((len(at), int(rows[at[0]]), names[int(at[0])].as_py()))
@@ -163,18 +272,15 @@ class Images:
             raise InputError(f"{self.stored_in}: image {shortened(name)} cannot be read ({reason})") from error
 
     def _content(self, value: Any, row: int) -> bytes:  # noqa: ANN401
-        where = f"{self.location}, row {row}"
         if isinstance(value, pa.Buffer):
             return bytes(value)
-        if not _is_name(value):
-            try:
-                return _decoded(value)
-            except ValueError as error:
-                raise InputError(f"{where}: the image is not base64 text ({error}): {shown(value)}") from error
+        where = f"{self.location}, row {row}"
         try:
-            return self.content(value)
+            return self.content(value) if is_named(value) else _decoded(value)
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
+        except ValueError as error:
+            raise InputError(f"{where}: the image is not base64 text ({error}): {shown(value)}") from error
 
 
 def may_hold_images(kind: pa.DataType) -> bool:
@@ -230,17 +336,12 @@ def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64
 
 
 def is_named(value: Any) -> bool:  # noqa: ANN401
-    """Whether an image in a cell is a path or another name instead of its content."""
-    return isinstance(value, str) and _is_name(value)
-
-
-def _is_name(text: str) -> bool:
-    """Whether a text is a path or another name instead of a base64 image."""
-    if _DATA_URI.match(text):
+    """Whether an image in a cell is a path or another name instead of its content or base64 text."""
+    if not isinstance(value, str) or _DATA_URI.match(value):
         return False
-    if len(text) <= MOST_NAME or text[-8:].lower().endswith(tuple(IMAGE_SUFFIXES)):
+    if len(value) <= MOST_NAME or value[-8:].lower().endswith(tuple(IMAGE_SUFFIXES)):
         return True
-    return len(text) < _LONGEST_PATH and not _BASE64.fullmatch(text)
+    return len(value) < _LONGEST_PATH and not _BASE64.fullmatch(value)
 
 
 def _decoded(text: str) -> bytes:

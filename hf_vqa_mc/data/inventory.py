@@ -33,11 +33,8 @@ import pyarrow as pa
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 
-HASHED = ("question", "choices", "label")
-"""The columns of a row's hash."""
-CANARY = uuid.UUID("6f2f1e0c-6f4b-5c55-9a6a-3d7f6f5b8c11")
-"""Namespace of canary strings."""
-_AT_A_TIME = 10_000  # Rows per batch, which limits memory.
+HASHED = ("question", "choices", "label")  # the columns of a row's hash
+CANARY = uuid.UUID("6f2f1e0c-6f4b-5c55-9a6a-3d7f6f5b8c11")  # namespace of canary strings
 
 
 @dataclass(frozen=True)
@@ -58,14 +55,13 @@ def row_hashes(table: pa.Table) -> RowHashes:
     (True, False)
     """
     hashes = bytearray()  # 32 bytes per row, where a list would take thrice as many
-    for batch in table.select(HASHED).to_batches(_AT_A_TIME):
+    for batch in table.select(HASHED).to_batches(10_000):
         for question, choices, label in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             # as json.dumps, which takes 2.5 times as long
             text = f"[{quoted(question)},[{','.join(map(quoted, choices))}],{label}]"
             hashes += hashlib.sha256(text.encode()).digest()
-    ordered = np.sort(np.frombuffer(hashes, "S32"))
-    content, order = (hashlib.sha256(one).hexdigest() for one in (ordered.tobytes(), hashes))
-    return RowHashes(table.num_rows, content, order)
+    ordered = np.sort(np.frombuffer(hashes, "S32")).tobytes()
+    return RowHashes(table.num_rows, hashlib.sha256(ordered).hexdigest(), hashlib.sha256(hashes).hexdigest())
 
 
 def canary(hashes: Iterable[str]) -> str:
@@ -79,12 +75,9 @@ def canary(hashes: Iterable[str]) -> str:
 
 INVENTORY = "statistics.json"
 WRITTEN_BY = "hf_vqa_mc"
-LAYOUT = 1
-"""Version of the format; increased when earlier versions of the package can no longer add to a folder."""
-IMAGES = "images"
-"""``variant`` of the config ``<source>_images``, which holds the images."""
-PREFERRED = "iou_qou"
-"""Variant of a folder's default config if available; the paper's main one."""
+LAYOUT = 1  # version of the format; increased when earlier versions of the package can no longer add to a folder
+IMAGES = "images"  # variant of the config <source>_images, which holds the images
+PREFERRED = "iou_qou"  # variant of a folder's default config if available; the paper's main one
 
 Inventory = dict[str, Any]
 
@@ -116,8 +109,7 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     """An inventory with a source's entry (about, made_with, configs) replaced; images and other sources are kept."""
     sources = dict(old["sources"]) if old else {}
     before = sources.get(source, {"configs": {}})["configs"]
-    images = f"{source}_{IMAGES}"
-    kept = {images: before[images]} if images in before else {}
+    kept = {name: config for name, config in before.items() if name == f"{source}_{IMAGES}"}
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
     inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
     return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}

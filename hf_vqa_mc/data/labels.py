@@ -1,7 +1,7 @@
-"""The forms of labels: index, letter, name or text of the correct choice."""
+"""Labels: the index, letter, name or text of the correct choice; which of these a column holds, or an error."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,22 +11,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import UNKNOWN, ChoiceCells, as_lists, as_text, is_list, spelled_like, unpacked_lists
-from hf_vqa_mc.data.choice_form import typed
+from hf_vqa_mc.data.cells import as_lists, as_text, is_list, spelled_like, unpacked_lists
+from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, typed
+from hf_vqa_mc.data.columns import KINDS, choice_kinds
+from hf_vqa_mc.data.options import OPTIONS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
 NO_NUMBER = np.iinfo(np.int64).min
+ENOUGH = 20
+"""Rows from which labels are ambiguous if none is 0 or the number of its choices. With four choices, uniform labels
+look like this in (3/4)^20 = 0.3% of benchmarks, whether they start from 0 or 1. Fewer rows may do so by chance, and
+are read as starting from 0, as most benchmarks do."""
+MOST_FAULTY = 0.5  # if more rows of a split cannot be read, its columns were not understood
 _LETTER = re.compile(r"(\W*(?:(?i:option|choice|answer)\W+)?)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
+_FROM_0 = re.compile(r"(?i)idx|index")  # Names of columns that start from 0.
 _HIDDEN = ("", "-1", "-1.0", "nan", "none", "null", "?")  # Values of hidden labels.
-Read = Callable[[pa.Array, ChoiceCells], NDArray[np.int64]]
-Write = Callable[[str, int, str, str | None], str]
+Tables = Mapping[str, pa.Table]  # split name to its columns
+Cells = Mapping[str, ChoiceCells]  # split name to its choices
 
 
 class HiddenLabels(InputError):
     """No row of a split has a label."""
+
+
+class AmbiguousLabels(InputError):
+    """Two interpretations of the labels fit equally well; no other form of choices is tried."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +47,9 @@ class LabelForm:
 
     description: str  # description of one label, for messages
     name: str  # description of labels in one or two words
-    read: Read = field(compare=False, repr=False)
+    read: Callable[[pa.Array, ChoiceCells], NDArray[np.int64]] = field(compare=False, repr=False)
     """(rows,): position of the correct choice among the row's cells, or UNKNOWN, from labels as text"""
-    write: Write = field(compare=False, repr=False)
+    write: Callable[[str, int, str, str | None], str] = field(compare=False, repr=False)
     """the new label of a row, from the current one and the index, the text and the name (in row or column, None if
     undefined) of the correct choice"""
     first: int | None = None  # index of the first choice; None unless labels are integers
@@ -86,20 +98,8 @@ def _read_names(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     return cells.first(pc.equal(cells.names.cast(pa.string()), named))
 
 
-def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
-    positions = np.array([*map(_index, found)], np.int64)
-    fits = (positions >= 0) & (positions < cells.lengths)
-    texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
-    return np.where(
-        pc.fill_null(pc.equal(texts, pa.array([one and one[4] for one in found])), False), positions, UNKNOWN
-    )
-
-
-def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
-    found = _MARKED.fullmatch(old)
-    before, letter, after, *_ = found.groups() if found else ("", "A", ". ")
-    return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
+def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
+    return name or old
 
 
 def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
@@ -111,12 +111,23 @@ def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     return np.where(found == UNKNOWN, cells.first(trimmed), found)
 
 
-def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
-    return old if name is None else name
-
-
 def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
     return choice
+
+
+def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
+    positions = np.array([*map(_index, found)], np.int64)
+    fits = (positions >= 0) & (positions < cells.lengths)
+    texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
+    is_text = pc.fill_null(pc.equal(texts, pa.array([one and one[4] for one in found])), False)
+    return np.where(is_text, positions, UNKNOWN)
+
+
+def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
+    found = _MARKED.fullmatch(old)
+    before, letter, after, *_ = found.groups() if found else ("", "A", ". ")
+    return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
 
 
 BY_LETTER = LabelForm("a choice's letter", "letters", _read_letters, _write_letter)
@@ -127,8 +138,6 @@ BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, _wr
 """The choice's text; the first of equal ones."""
 BY_LETTER_AND_TEXT = LabelForm("a choice's letter and text", "letters with texts", _read_marked, _write_marked)
 """Such as "B. blue" or "(B) blue"."""
-
-
 LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT)
 """Forms of labels that are not integers; other packages add one with ``LABEL_FORMS.add(THEIRS)``."""
 
@@ -171,9 +180,24 @@ def hidden(column: pa.Array) -> NDArray[np.bool_]:
     return _of_texts(column, lambda text: int(text.strip().lower() in _HIDDEN), 1).astype(bool)
 
 
+def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int) -> NDArray[np.int64]:
+    """``read`` of each text, computed once per distinct text; the default for null and None."""
+    encoded = column.dictionary_encode()
+    values = [*map(read, encoded.dictionary.to_pylist()), None]
+    numbers = np.array([default if value is None else value for value in values], np.int64)
+    found: NDArray[np.int64] = numbers[pc.fill_null(encoded.indices, len(numbers) - 1).to_numpy()]
+    return found
+
+
+def hidden_labels(location: str, name: str, table: pa.Table, row: int) -> HiddenLabels:
+    """The error for a column without a known label."""
+    value = shown(table[name][row].as_py())
+    return HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {row})")
+
+
 def with_labels(
     form: LabelForm, table: pa.Table, name: str, labels: Mapping[int, tuple[int, str, str | None]]
-) -> pa.ChunkedArray | pa.Array:
+) -> pa.Array:
     """The label column ``name`` with new labels by row: index, text and name of the correct choice."""
     texts = label_texts(table, name)[0].to_pylist()
     new = {row: form.write(texts[row] or "", *label) for row, label in labels.items()}
@@ -192,17 +216,117 @@ def with_labels(
     return typed(pa.array(cells, pa.string()), kind, name, "label")
 
 
-def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int) -> NDArray[np.int64]:
-    """``read`` of each text, computed once per distinct text; the default for null and None."""
-    encoded = column.dictionary_encode()
-    values = [*map(read, encoded.dictionary.to_pylist()), None]
-    numbers = np.array([default if value is None else value for value in values], np.int64)
-    found: NDArray[np.int64] = numbers[pc.fill_null(encoded.indices, len(numbers) - 1).to_numpy()]
-    return found
+@dataclass(frozen=True)
+class LabelInterpretation:
+    """A label column read in one form."""
+
+    column: str
+    form: LabelForm
+    labels: NDArray[np.int64]  # (rows,): index of the correct choice, or UNKNOWN
 
 
-def hidden_labels(location: str, name: str, table: pa.Table, row: int) -> HiddenLabels:
-    """The error for a column without a known label."""
-    return HiddenLabels(
-        f"{location}: the labels are hidden ({name} is {shown(table[name][row].as_py())} in row {row})"
-    )
+def interpret(
+    tables: Tables, split: str, name: str, cells: Cells, label_from: int | None, location: str
+) -> list[LabelInterpretation]:
+    """The interpretation of a column that leaves the fewest rows without a label; two if it may start from 0 or 1."""
+    choices = cells[split]
+    column, faults = label_texts(tables[split], name)
+    valid = choices.counts > 0
+    if not valid.any():
+        raise InputError(f"{location}: no row has choices; {OPTIONS}")
+    if hidden(column)[valid].all() and not faults:
+        raise hidden_labels(location, name, tables[split], int(np.flatnonzero(valid)[0]))
+    first = _first_index(name, _known_labels(tables, name, cells), cells, tables) if label_from is None else label_from
+    forms = [by_index(number) for number in ((0, 1) if first is None else (first,))]
+    if label_from is None or not integers_only(column):
+        forms += LABEL_FORMS.values()
+    other = by_index(1 - first) if label_from is None and first is not None else None
+    forms += [other] if other else []  # used if it leaves fewer rows without a label
+    found = [LabelInterpretation(name, form, choices.labels(form.read(column, choices))) for form in forms]
+    unknown = [int((one.labels[valid] == UNKNOWN).sum()) for one in found]
+    least, best = min(zip(unknown, found, strict=True), key=lambda one: one[0])
+    if least > MOST_FAULTY * valid.sum() + len(faults):
+        row = int(np.flatnonzero(valid & (best.labels == UNKNOWN))[0])
+        raise InputError(
+            f"{location}, row {row}: {best.form.unreadable(name, tables[split], choices, row)} ({least} of "
+            f"{valid.sum()} rows, more than half); name another column with --label"
+        )
+    fitting = [one for one, rows in zip(found, unknown, strict=True) if rows == least]
+    fitting = [one for one in fitting if one.form is not other] or fitting
+    numbers, texts = ([one for one in fitting if (one.form.first is None) == text] for text in (False, True))
+    if not texts:
+        return numbers
+    fitting = [*_agreeing(numbers, texts[0]), *texts]
+    check_agreement(fitting, f"{location}: {name} could be", "store it as letters, or as integers from 0")
+    return fitting[:1]
+
+
+def decided(
+    fitting: Sequence[list[LabelInterpretation]], tables: Tables, cells: Cells, location: str
+) -> list[LabelInterpretation]:
+    """One interpretation per column: if integers may start from 0 or 1, other columns decide."""
+    certain = next((found[0] for found in fitting if len(found) == 1), None)
+    if certain is not None:
+        return [_agreeing(found, certain)[0] for found in fitting]
+    for found in fitting:
+        name = found[0].column
+        labels = _known_labels(tables, name, cells)
+        valid = {split: cells[split].counts > 0 for split in labels}
+        numbers = np.concatenate([integers(column)[valid[split]] for split, column in labels.items()])
+        counts = np.concatenate([cells[split].counts[valid[split]] for split in labels])
+        numbers, counts = numbers[numbers > 0], counts[numbers > 0]  # without hidden labels
+        if len(numbers) >= ENOUGH:
+            labels_are, of = (" to ".join(map(str, sorted({some.min(), some.max()}))) for some in (numbers, counts))
+            raise AmbiguousLabels(
+                f"{location}: {name}: labels are {labels_are} of {of} choices, which may start from 0 or 1; choose "
+                "with --label-from 0 (or 1)"
+            )
+    return [found[0] for found in fitting]
+
+
+def check_agreement(found: Sequence[LabelInterpretation], what: str, remedy: str) -> None:
+    """Raise InputError unless all interpretations agree; names the first row where they do not."""
+    first = found[0]
+    for other in found[1:]:
+        for row in np.flatnonzero(first.labels != other.labels)[:1]:
+            either, choice = (
+                f"{one.column} is {one.form.description} (choice {one.labels[row]}" for one in (first, other)
+            )
+            raise InputError(
+                f"{what}: two interpretations differ, as in row {row}: {either}, from 0), or {choice}); {remedy}"
+            )
+
+
+def _known_labels(tables: Tables, name: str, cells: Cells) -> dict[str, pa.Array]:
+    """(rows,) labels as text, of the splits whose labels are not hidden."""
+    labels = {split: label_texts(tables[split], name)[0] for split in cells if name in tables[split].column_names}
+    return {split: column for split, column in labels.items() if not hidden(column).all()}
+
+
+def _first_index(name: str, labels: Mapping[str, pa.Array], cells: Cells, tables: Tables) -> int | None:
+    """The index of the first choice; None if it cannot be decided.
+
+    0 if any label is 0; else 1 if any label equals the number of its row's choices; else 0 for a column name such as
+    answer_idx; else as the column ``choice_kinds`` shows.
+    """
+    numbers = {split: integers(column) for split, column in labels.items()}
+    valid = {split: cells[split].counts > 0 for split in labels}
+    if any((numbers[split] == 0)[valid[split]].any() for split in labels):
+        return 0
+    if any((numbers[split] == cells[split].ends)[valid[split]].any() for split in labels):
+        return 1
+    if _FROM_0.search(name):
+        return 0
+    if not any(KINDS in tables[split].column_names for split in labels):
+        return None
+    targets = [0, 0]  # rows in which the choice kind of the label, from 0 or 1, is the target
+    for split, found in numbers.items():
+        for first in (0, 1):
+            indices = np.maximum(cells[split].labels(found - first), 0)
+            targets[first] += len(choice_kinds(tables[split], cells[split], indices).flatten())
+    return int(targets[1] > targets[0])
+
+
+def _agreeing(found: list[LabelInterpretation], certain: LabelInterpretation) -> list[LabelInterpretation]:
+    """The first interpretation that agrees with ``certain``, else the first one."""
+    return [one for one in found if (one.labels == certain.labels).all()][:1] or found[:1]

@@ -1,13 +1,17 @@
-"""Load a dataset's splits with ``load_dataset``; check names, shorten errors, and hide its progress bars."""
+"""Open a benchmark's splits as tables from a file, a folder, the Hub or memory; errors of ``datasets`` shortened."""
 
 import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from hf_vqa_mc.data.files import EXPECTED, file_form, frame_table, read_file, split_of, splits_of
 from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
@@ -18,8 +22,7 @@ from hf_vqa_mc.sources.open_ended import open_ended_source
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetBuilder, DatasetDict
 
-BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"
-"""Expected names of a dataset, for messages."""
+BUILT = "a folder that vqa-mc build wrote, or a dataset on the Hub"  # expected names of a dataset, for messages
 FORMS = ("arrow", "cache", "csv", "imagefolder", "json", "parquet", "text", "webdataset")
 """Modules of ``datasets`` that read data files; others, such as hdf5, may follow references to other files."""
 
@@ -37,7 +40,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     from datasets.config import HF_DATASETS_CACHE
 
     dataset, revision = at_revision(dataset)
-    with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
+    with _loading(dataset, expected):
         builder = load_dataset_builder(dataset, config, revision=revision)
         _check_files(dataset, builder)
         if Path(dataset).is_dir():
@@ -58,7 +61,7 @@ def config_names(dataset: str, expected: str = BUILT) -> list[str]:
         raise InputError(f"{dataset} is the folder of an audit; give the dataset")
     from datasets import get_dataset_config_names
 
-    with datasets_in_plain_words(dataset, expected), no_bars_of_datasets():
+    with _loading(dataset, expected):
         _check_card(dataset, revision)
         return [str(name) for name in get_dataset_config_names(dataset, revision=revision)]
 
@@ -132,6 +135,44 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
         check_files(Path(file) for file in files if not file.lower().endswith(images))
 
 
+@contextlib.contextmanager
+def _loading(dataset: str, expected: str) -> Iterator[None]:
+    """Turn errors of ``datasets`` into one-line InputErrors and ConnectionErrors, and hide its progress bars."""
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    is_folder = Path(dataset).is_dir()
+    with contextlib.ExitStack() as stack:
+        if not is_folder:
+            stack.enter_context(offline_noticed_once())
+        if not are_progress_bars_disabled():
+            disable_progress_bars()
+            stack.callback(enable_progress_bars)
+        try:
+            yield
+        except (InputError, MemoryError):
+            raise
+        except ConnectionError as error:
+            message = f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
+            raise ConnectionError(message) from None  # the Hub's answer may repeat the token
+        except Exception as error:  # damaged files and cards raise various ones
+            if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
+                raise
+            raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from (
+                error if is_folder else None
+            )
+
+
+def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
+    """The wanted split, by default test, validation, val, dev or the only one; raises InputError if there is none."""
+    if wanted is not None and wanted not in splits:
+        raise unknown_name(f"split of {location}", wanted, splits)
+    usual = (name for name in ("test", "validation", "val", "dev") if name in splits)
+    found = wanted or next(usual, next(iter(splits)) if len(splits) == 1 else None)
+    if found is None:
+        raise InputError(f"{location} has the splits {', '.join(splits)}; choose one with --split")
+    return found
+
+
 class NoChoices(InputError):
     """An open-ended config, where one with choices is expected."""
 
@@ -148,45 +189,92 @@ def check_has_choices(columns: Collection[str], dataset: str, config: str | None
         )
 
 
-def chosen_split(splits: Collection[str], wanted: str | None, location: str) -> str:
-    """The wanted split, by default test, validation, val, dev or the only one; raises InputError if there is none."""
-    if wanted is not None and wanted not in splits:
-        raise unknown_name(f"split of {location}", wanted, splits)
-    usual = (name for name in ("test", "validation", "val", "dev") if name in splits)
-    found = wanted or next(usual, next(iter(splits)) if len(splits) == 1 else None)
-    if found is None:
-        raise InputError(f"{location} has the splits {', '.join(splits)}; choose one with --split")
-    return found
+@dataclass(frozen=True)
+class Opened:
+    """All splits as raw tables, with all columns, and their locations for messages."""
+
+    name: str  # name given by the user; for an object in memory its own name
+    config: str | None
+    tables: dict[str, pa.Table]
+    locations: dict[str, str]
+    path: Path | None = None  # the file or folder; None on the Hub or in memory
+    splits: "Mapping[str, Dataset]" = field(default_factory=dict)  # empty for a file or a data frame
+    location: str | None = None  # argument of load_dataset; None for files and objects in memory
+    revision: str | None = None  # commit of a dataset on the Hub
+
+    @property
+    def first(self) -> "Dataset | None":
+        """The first split; None for a file or a data frame."""
+        return next(iter(self.splits.values()), None)
 
 
-@contextlib.contextmanager
-def datasets_in_plain_words(dataset: str, expected: str) -> Iterator[None]:
-    """Turn errors of ``load_dataset`` into one-line InputErrors and ConnectionErrors."""
-    try:
-        with contextlib.nullcontext() if Path(dataset).is_dir() else offline_noticed_once():
-            yield
-    except (InputError, MemoryError):
-        raise
-    except ConnectionError as error:
-        message = f"{dataset} is not a local folder and cannot be loaded from the Hub: {first_line(error)}"
-        raise ConnectionError(message) from None  # the Hub's answer may repeat the token
-    except Exception as error:  # damaged files and cards raise various ones
-        if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
-            raise
-        cause = error if Path(dataset).is_dir() else None  # an answer of the Hub may repeat the token
-        raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from cause
+def open_tables(dataset: object, config: str | None, *, open_ended: bool = False, expected: str = EXPECTED) -> Opened:
+    """Open a file, folder, Hub dataset, `datasets.Dataset`, DatasetDict, data frame, records or remedy's result."""
+    if not isinstance(dataset, str | Path):
+        return _in_memory(dataset, config, open_ended)
+    path, dataset = Path(dataset), str(dataset)
+    if path.is_file():
+        if config is not None:
+            raise InputError(f"{dataset} is a file, which has no configs; remove {config!r}")
+        return Opened(dataset, None, *splits_of(read_file(path), dataset, split_of(path.name)), path.absolute())
+    config, splits = load_splits(dataset, config, expected)
+    folder = path.absolute() if path.is_dir() else None
+    if folder and {name for rows in splits.values() for name in rows.column_names} <= {"image", "label"}:
+        for file in sorted(one for one in folder.iterdir() if file_form(one)):
+            raise InputError(f"{dataset} was read as a folder of images without questions; give {path / file.name}")
+    opened = _opened(dataset, config, f"{dataset}, {config}", splits, open_ended)
+    return replace(opened, path=folder, location=dataset, revision=None if folder else revision_of(splits))
 
 
-@contextlib.contextmanager
-def no_bars_of_datasets() -> Iterator[None]:
-    """Disable the progress bars of ``datasets``, which would mix with those of the command."""
-    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
+    import pandas as pd
+    from datasets import Dataset
 
-    if are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()
+    if config is not None:
+        raise InputError(f"a dataset in memory has no configs; remove {config!r}")
+    if not isinstance(dataset, pd.DataFrame):
+        dataset = getattr(dataset, "dataset", dataset)  # of a remedy
+    if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):
+        dataset = pd.DataFrame(dataset, dtype=object)
+    if isinstance(dataset, pd.DataFrame):
+        return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
+    if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
+        split = re.split(r"\W", str(getattr(dataset, "split", None) or "test"))[0]
+        dataset = {split or "test": dataset}
+    if dataset and all(isinstance(rows, pd.DataFrame) for rows in dataset.values()):
+        tables = {str(name): frame_table(frame) for name, frame in dataset.items()}
+        return Opened("dataset", None, tables, {name: f"the data frame, {name}" for name in tables})
+    for rows in dataset.values():
+        if not isinstance(rows, Dataset):
+            kind = type(rows).__name__
+            raise InputError(f"found a {kind}; expected a Dataset, a DatasetDict, a data frame, records, {EXPECTED}")
+    if not dataset:
+        raise InputError("the DatasetDict has no splits")
+    info = next(iter(dataset.values())).info
+    name, config = info.dataset_name or "dataset", info.config_name
+    return _opened(name, None if config == "default" else config, name, dataset, open_ended)
+
+
+def _opened(name: str, config: str | None, prefix: str, found: Mapping[Any, Any], open_ended: bool) -> Opened:
+    tables, splits = {}, {str(split): rows for split, rows in found.items()}
+    for split, rows in splits.items():
+        if not open_ended:
+            check_has_choices(rows.column_names, name, config)
+        table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
+        tables[split] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
+    return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits)
+
+
+def check_text(table: pa.Table, location: str) -> None:
+    """Raise InputError unless all texts of a table are UTF-8; names the first invalid row and column."""
+    for name in table.column_names:
+        try:
+            table[name].validate(full=True)
+        except pa.ArrowInvalid as error:
+            row = 0
+            with contextlib.suppress(UnicodeDecodeError):
+                for cell in table[name]:
+                    cell.as_py()
+                    row += 1
+            where = location if row == table.num_rows else f"{location}, row {row}"
+            raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error

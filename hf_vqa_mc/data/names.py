@@ -4,9 +4,6 @@ import contextlib
 import re
 from collections.abc import Iterable, Sequence
 
-import pyarrow as pa
-
-from hf_vqa_mc.data.cells import is_cell
 from hf_vqa_mc.errors import InputError, shown
 
 QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt", "q", "ctx", "human",
@@ -34,8 +31,7 @@ QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", 
                "sampleid", "exampleid", "recordid")  # fmt: skip
 QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
 ANSWERS = ("answers", "directanswers", "humananswers")
-MAX_NAME_LENGTH = 60
-"""Longer column names are shortened in messages."""
+MAX_NAME_LENGTH = 60  # longer column names are shortened in messages
 
 _SEPARATOR = r"[\s_.#-]*"
 _LETTERED = re.compile(rf"(?i:(option|choice|opt|op|answer|ans|candidate){_SEPARATOR})?([A-Z]|[a-z])")
@@ -80,11 +76,6 @@ def decoy_columns(names: Sequence[str]) -> list[list[str]]:
 def picture_columns(names: Sequence[str]) -> list[str]:
     """The run image_1, image_2 and so on, if there is one."""
     return next(iter(_runs(names, _PICTURE, least=1)), [])
-
-
-def cell_columns(table: pa.Table) -> list[str]:
-    """The columns of short texts or numbers."""
-    return [name for name in table.column_names if is_cell(table.schema.field(name).type)]
 
 
 def next_name(last: str, more: int) -> str:

@@ -27,8 +27,7 @@ COLUMNS = "Columns (detected if not given)"
 OPTIONS = "name the columns with --question, --choices (one, or several), --label, --image"
 """Remedy if columns are not recognised, for messages."""
 _LONGEST_NAME = 150  # of what file systems allow, 255
-OTHER_COLUMNS = ("question_type", "image_id", "question_id")
-"""Names in ``columns``."""
+OTHER_COLUMNS = ("question_type", "image_id", "question_id")  # names in columns
 
 
 @settings

@@ -9,7 +9,6 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,21 +16,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.types import is_large_binary
 
-from hf_vqa_mc.data.benchmark import Benchmark, Images
+from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_text, is_id, is_image, is_text
+from hf_vqa_mc.data.images import Images
 from hf_vqa_mc.data.names import IMAGE, IMAGE_PATH, named, picture_columns
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.errors import InputError, shown
 
-LETTERS = string.ascii_uppercase
-"""Names of the choices in harnesses."""
-SEED = 0
-"""Random seed of the order of choices where the benchmark has none."""
+LETTERS = string.ascii_uppercase  # names of the choices in harnesses
+SEED = 0  # random seed of the order of choices where the benchmark has none
 NAME_LENGTH = 80
-CONTEXT = ("hint", "context", "passage")
-"""Names of context columns; the first one that exists is exported."""
-GROUP = "l2-category"
-"""VLMEvalKit's name of the larger group that a category belongs to."""
+CONTEXT = ("hint", "context", "passage")  # names of context columns; the first one that exists is exported
+GROUP = "l2-category"  # VLMEvalKit's name of the larger group that a category belongs to
 
 
 def letter(index: int) -> str:
@@ -76,8 +72,7 @@ class Questions:
     images: NDArray[np.int64]  # (rows,): index of each row's image, -1 where it has none
     image_rows: list[int]  # (images,): the first row that shows it
     source: Images | None  # image source; None if no images are exported
-    orders: list[list[int]] | None = None
-    """index in the benchmark of each presented choice; None if the benchmark's order is presented"""
+    orders: list[list[int]] | None = None  # index in the benchmark of each presented choice; None if it is the same
 
     def __len__(self) -> int:
         return len(self.question_ids)
@@ -92,10 +87,7 @@ class Questions:
 
 
 def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bool) -> Questions:
-    """The questions of the evaluated split, as a task of this name (by default of dataset, config and split).
-
-    Choices without an order (with the target first) are shuffled deterministically.
-    """
+    """The questions of the evaluated split as a task; choices without an order are shuffled deterministically."""
     if name is not None and not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{NAME_LENGTH - 1}}}", name):
         raise InputError(f"--name {shown(name)}: expected letters, digits, _, -, at most {NAME_LENGTH}; no _, - first")
     split = benchmark.test
@@ -135,10 +127,7 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
 
 
 def default_name(benchmark: Benchmark) -> str:
-    """The default name of a task: dataset, config and split, in lower case.
-
-    Some harnesses treat tasks with MMMU, LEGO and similar in upper case in their names as those benchmarks.
-    """
+    """The default name of a task; in lower case, as some harnesses know names with MMMU or LEGO."""
     dataset = Path(benchmark.dataset)
     stem = dataset.name.split(".")[0] or dataset.resolve().name
     words = [word for word in (stem, benchmark.config, benchmark.test.name) if word]
@@ -147,20 +136,16 @@ def default_name(benchmark: Benchmark) -> str:
 
 
 def question_table(questions: Questions) -> pa.Table:
-    """The rows that harnesses read: question_id, question, choices, question_type and, unless hidden, label.
-
-    If the benchmark has a context column, it is ``context``.
-    """
-    context = questions.others.contexts if questions.others.context_column else None
-    columns: dict[str, tuple[list[Any] | None, pa.DataType]] = {
-        "question_id": (questions.question_ids, pa.string()),
-        "context": (context, pa.string()),
-        "question": (questions.questions, pa.string()),
-        "choices": (questions.choices, pa.list_(pa.string())),
-        "question_type": (questions.types, pa.string()),
-        "label": (questions.labels, pa.int64()),
-    }
-    return pa.table({name: pa.array(cells, kind) for name, (cells, kind) in columns.items() if cells is not None})
+    """The rows that harnesses read: question_id, context, question, choices, question_type and known labels."""
+    columns = {"question_id": pa.array(questions.question_ids, pa.string())}
+    if questions.others.context_column:
+        columns["context"] = pa.array(questions.others.contexts, pa.string())
+    columns["question"] = pa.array(questions.questions, pa.string())
+    columns["choices"] = pa.array(questions.choices, pa.list_(pa.string()))
+    columns["question_type"] = pa.array(questions.types, pa.string())
+    if questions.labels is not None:
+        columns["label"] = pa.array(questions.labels, pa.int64())
+    return pa.table(columns)
 
 
 def check_lettered(questions: Questions, harness: str) -> None:
@@ -172,19 +157,14 @@ def check_lettered(questions: Questions, harness: str) -> None:
 
 
 def other_columns(benchmark: Benchmark) -> OtherColumns:
-    """The columns of the evaluated split besides question, choices and label.
-
-    A context is exported only if it is text and is neither a column of choices or labels nor the question itself.
-    """
+    """The columns of the evaluated split besides question, choices and label; a context must be text of its own."""
     split = benchmark.test
     table, rows = split.original, split.rows
     names = table.column_names
     labels = set(benchmark.spec.columns)
     known = labels | set(named(names, (*IMAGE, *IMAGE_PATH))) | set(picture_columns(names))
-    kinds = {name: table[name].type for name in names}
-    known |= {
-        name for name, kind in kinds.items() if is_image(kind) or pa.types.is_binary(kind) or is_large_binary(kind)
-    }
+    kinds = ((name, table[name].type) for name in names)
+    known |= {name for name, one in kinds if is_image(one) or pa.types.is_binary(one) or is_large_binary(one)}
     exported = [rows[name].combine_chunks() for name in ("question_id", "image_id", "question", "question_type")]
     for name in names:  # such as the question or its id
         if name not in known and is_id(table[name].type):

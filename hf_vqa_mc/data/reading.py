@@ -11,20 +11,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import ROWS, Benchmark, FaultyRow, Split
-from hf_vqa_mc.data.cells import as_text
+from hf_vqa_mc.data.cells import as_text, flat
 from hf_vqa_mc.data.column_detection import find_spec
 from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.data.columns import choice_kinds, human_answers, question_ids, type_column
-from hf_vqa_mc.data.dataset_images import allowed_images
+from hf_vqa_mc.data.dataset_images import Pictures, find_pictures
 from hf_vqa_mc.data.files import reason
-from hf_vqa_mc.data.label_interpretation import MOST_FAULTY
-from hf_vqa_mc.data.labels import HiddenLabels
-from hf_vqa_mc.data.loading import BUILT, NoChoices, at_revision, chosen_split
+from hf_vqa_mc.data.images import allowed_images
+from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels
+from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, at_revision, check_text, chosen_split, open_tables
 from hf_vqa_mc.data.names import columns_in_words, picture_columns
-from hf_vqa_mc.data.nested import flat
-from hf_vqa_mc.data.opening import Opened, check_text, open_tables
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
-from hf_vqa_mc.data.row_images import Pictures, find_pictures
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
@@ -64,8 +61,9 @@ def read_opened(
     opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
 ) -> Benchmark:
     """Read a benchmark, or its evaluated split only, from its tables; see `read_benchmark`."""
-    hub = at_revision(opened.location)[0] if opened.base is None and opened.location else None
-    allowed = allowed_images(opened.first, opened.base, hub, options.images)
+    base = opened.path if opened.path is None or opened.path.is_dir() else opened.path.parent
+    hub = at_revision(opened.location)[0] if base is None and opened.location else None
+    allowed = allowed_images(opened.first, base, hub, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
@@ -123,10 +121,10 @@ def _split(
 ) -> tuple[Split, str, tuple[str, ...]]:
     """One split, a description of its columns, and sentences about its ids and rows that are left out."""
     table, location = opened.tables[name], opened.locations[name]
-    pictures = own or Pictures(pa.repeat("", table.num_rows), None)
+    pictures = own or Pictures(pa.repeat("", table.num_rows))
     try:
         read = spec.read(table, location)
-        kept, faulty, notes = _readable_rows(name, location, read, spec, options, out)
+        kept, faulty = _readable_rows(name, location, read, options, out)
         unread: frozenset[str] = frozenset()
         if len(kept) < table.num_rows:
             numbers = np.arange(table.num_rows)
@@ -134,7 +132,7 @@ def _split(
             unread = frozenset(every.filter(pa.array(~np.isin(numbers, kept))).to_pylist())
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             read = spec.read(table, location)
-        ids, question_id, of_ids = question_ids(table, options, location, kept)
+        ids, question_id, notes = question_ids(table, options, location, kept)
         question_type = type_column(table, options, spec.columns)
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {
@@ -150,25 +148,25 @@ def _split(
         rows = pa.table(found, schema=ROWS)
     except pa.ArrowInvalid as error:
         raise InputError(f"{location}: {reason(error)}") from error
+    if faulty:
+        counts = f"{len(faulty)} of {opened.tables[name].num_rows} rows cannot be read and are left out"
+        notes += (f"{location}: {counts}, such as row {faulty[0].row}: {faulty[0].message}",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
     split = Split(name, location, rows, table, pictures.source, *about)
     columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
     columns["question_type"] = (question_type,)
     named = ((what, [*filter(None, names)]) for what, names in columns.items())
     others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
-    return split, ", ".join([spec.read_as, *others]), (*of_ids, *notes)
+    return split, ", ".join([spec.read_as, *others]), notes
 
 
 def _readable_rows(
-    name: str, location: str, read: RowCells, spec: ColumnSpec, options: BenchmarkOptions, left_out: dict[str, str]
-) -> tuple[NDArray[np.int64], tuple[FaultyRow, ...], tuple[str, ...]]:
-    """The rows that are read, those that cannot be, and a sentence about these.
-
-    Rows without choices (open questions among multiple-choice ones) are neither; ``left_out`` counts them.
-    """
+    name: str, location: str, read: RowCells, options: BenchmarkOptions, left_out: dict[str, str]
+) -> tuple[NDArray[np.int64], tuple[FaultyRow, ...]]:
+    """The rows that are read, and those that cannot be; ``left_out`` counts rows without choices (open questions)."""
     total = len(read.labels)
     faulty = tuple(FaultyRow(name, row, *fault) for row, fault in sorted(read.faults.items()))
-    kept = read.cells.counts > (0 if spec.ordered else 1)
+    kept = read.cells.has_choices.copy()
     kept[[one.row for one in faulty]] = False
     open_questions = total - int(kept.sum()) - len(faulty)
     if faulty:
@@ -181,9 +179,7 @@ def _readable_rows(
         left_out[f"{name} (rows without choices)"] = f"{open_questions} of {total} rows"
     elif open_questions:
         raise InputError(f"{location}: no row has choices; {OPTIONS}")
-    note = f"{location}: {len(faulty)} of {total} rows cannot be read and are left out, such as row "
-    notes = (f"{note}{faulty[0].row}: {faulty[0].message}",) if faulty else ()
-    return np.flatnonzero(kept), faulty, notes
+    return np.flatnonzero(kept), faulty
 
 
 NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
@@ -200,12 +196,10 @@ def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]
 
 
 def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict, Benchmark | None]":
-    """As `training_tables` with the column ``image_id``, and the benchmark unless its images are in the rows.
-
-    Rows with several images are an error.
-    """
+    """As `training_tables` with one image per row, and the benchmark unless its images are in the rows."""
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
     from datasets import Dataset, DatasetDict  # after an error about the file
+    from datasets.table import InMemoryTable
 
     benchmark = _benchmark(opened, {"image_id"})
     name = opened.config or Path(dataset).stem
@@ -213,8 +207,6 @@ def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict, Benc
         if len(picture_columns(next(iter(opened.tables.values())).column_names)) > 1:
             raise InputError(f"{dataset}, {name}: {SEVERAL}")
         return name, DatasetDict(opened.splits), None
-    from datasets.table import InMemoryTable
-
     for split in benchmark.splits.values():
         if split.images is not None and split.images.has_several:
             raise InputError(f"{split.location}: {SEVERAL}")
@@ -236,20 +228,16 @@ def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:
 
 
 def _table(split: Split) -> pa.Table:
-    """The rows in the columns of ``vqa-mc build``.
-
-    The image of a row without one is that of its unit, so that held-out rows share none with the others.
-    """
-    rows = split.rows
-    images = zip(rows["image_id"].to_pylist(), split.units, strict=True)
-    columns = {name: rows[name] for name in ("question_id", "question", "choices", "label", "question_type")}
-    columns["image_id"] = pa.array([image or unit for image, unit in images], pa.string())
-    kinds = rows["choice_kinds"].to_pylist()
+    """The rows in the columns of ``vqa-mc build``; a row without image has its unit as ``image_id``."""
+    table = split.rows.select(["question_id", "question", "choices", "label", "question_type"])
+    images = zip(split.rows["image_id"].to_pylist(), split.units, strict=True)
+    table = table.append_column("image_id", pa.array([image or unit for image, unit in images], pa.string()))
+    kinds = split.rows["choice_kinds"].to_pylist()
     if all(kinds):
         names = {name: number for number, name in enumerate(CHOICE_KINDS)}
-        columns["choice_kinds"] = pa.array([[names[kind] for kind in of_row] for of_row in kinds])
-    if any(answers := rows["answers"].to_pylist()):
-        columns["answers"] = pa.array(answers, pa.list_(pa.string()))
+        table = table.append_column("choice_kinds", pa.array([[names[kind] for kind in of_row] for of_row in kinds]))
+    if any(split.rows["answers"].to_pylist()):
+        table = table.append_column("answers", split.rows["answers"])
     if "set_id" in split.original.column_names:
-        columns["set_id"] = split.original["set_id"]
-    return pa.table(columns)
+        table = table.append_column("set_id", split.original["set_id"])
+    return table

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.data.cells import is_image
-from hf_vqa_mc.data.files import JsonFile, delimiter, file_form, json_file
-from hf_vqa_mc.data.nested import is_json
+from hf_vqa_mc.data.cells import is_image, is_json
+from hf_vqa_mc.data.files import delimiter, file_form, json_file, lines_text
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import sha256_of
 from hf_vqa_mc.sources.table import ROWS, regrouped
@@ -25,12 +24,9 @@ if TYPE_CHECKING:
     from datasets import Features
 
 
-SHARD_BYTES = 500_000_000
-"""Approximate size of a file in bytes of Arrow data, as in ``push_to_hub``."""
-GROUP_BYTES = 30_000_000
-"""Largest row group, approximately; the Hub's viewer reads groups of at most 300 MB."""
-Wrote = Callable[[int], None]
-"""Called with the number of rows of each row group written."""
+SHARD_BYTES = 500_000_000  # approximate size of a file in bytes of Arrow data, as in push_to_hub
+GROUP_BYTES = 30_000_000  # largest row group, approximately; the Hub's viewer reads groups of at most 300 MB
+Wrote = Callable[[int], None]  # called with the number of rows of each row group written
 FOR_HUB: dict[str, Any] = {"use_content_defined_chunking": True, "write_page_index": True}
 """Options of parquet: a changed file shares most chunks with the old one, and the viewer reads single pages."""
 
@@ -155,8 +151,7 @@ def _leaves(path: str, kind: pa.DataType) -> list[str]:
     return [path]
 
 
-MARK = b"hf_vqa_mc"
-"""Key in the metadata of parquet files written by this package."""
+MARK = b"hf_vqa_mc"  # key in the metadata of parquet files written by this package
 
 
 def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
@@ -178,8 +173,8 @@ def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
             writer.writerows(zip(*map(_csv_cells, batch.columns), strict=True))
         text.detach()
     else:
-        stored = JsonFile([]) if form == "jsonl" else json_file(source)
-        content.write(stored.written(_records(table)).encode())
+        written = lines_text if form == "jsonl" else json_file(source)[1]
+        content.write(written(list(_records(table))).encode())
     if output.name.lower().endswith(".gz"):
         return gzip.compress(content.getvalue(), mtime=0)
     return lzma.compress(content.getvalue()) if output.name.lower().endswith(".xz") else content.getvalue()

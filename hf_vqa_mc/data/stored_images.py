@@ -32,8 +32,7 @@ Rows = TypeVar("Rows", "Dataset", "DatasetDict", "IterableDataset", "IterableDat
 
 PROTOCOL = "vqamc"
 IMAGES_SUFFIX = "_images"
-ROWS_PER_GROUP = 16
-"""Images in a row group of an images config, the unit that is read from disk or network."""
+ROWS_PER_GROUP = 16  # images in a row group of an images config, the unit that is read from disk or network
 KEPT_GROUPS = 8
 
 
@@ -49,10 +48,7 @@ def address_parts(address: str) -> tuple[str, str]:
 
 
 class StoredImages:
-    """The parquet files of an images config in a folder or at an fsspec address, with an index in memory.
-
-    Raises FileNotFoundError without files; InputError if one is damaged, too large, or a link out of the dataset.
-    """
+    """The parquet files of an images config in a folder or at an fsspec address; FileNotFoundError without files."""
 
     def __init__(self, folder: str) -> None:
         file_system, root = fsspec.url_to_fs(folder)
@@ -98,28 +94,18 @@ class StoredImages:
         return stored
 
 
-known_here: set[str] = set()
-"""Folders of which `with_images` of this process wrote addresses."""
+known_here: set[str] = set()  # folders of which with_images of this process wrote addresses
 
 
-def stored_images(folder: str) -> StoredImages:
-    """The images of a folder, opened once per process (a fork must not share open files with its parent)."""
-    return _opened(folder, os.getpid())
-
-
-@lru_cache(maxsize=8)
-def _opened(folder: str, process: int) -> StoredImages:
-    return StoredImages(folder)
+stored_images = lru_cache(maxsize=8)(StoredImages)
+if hasattr(os, "register_at_fork"):  # a fork must not share open files with its parent
+    os.register_at_fork(after_in_child=stored_images.cache_clear)
 
 
 class StoredImageFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """Read-only fsspec file system for ``vqamc://`` addresses."""
 
     protocol = PROTOCOL
-
-    @classmethod
-    def _strip_protocol(cls, path: str) -> str:
-        return path.removeprefix(f"{PROTOCOL}://")
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401  fsspec's signature
         """An image as a file."""

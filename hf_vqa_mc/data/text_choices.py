@@ -1,7 +1,6 @@
 """Forms in which one text holds all choices of a row: lettered options, a packed list, or lines."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -11,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import ChoiceCells, as_lists, as_mask, as_text, is_text, spelled_like, unpacked_list
-from hf_vqa_mc.data.choice_form import ChoiceForm, NewRows
+from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_text, spelled_like, unpacked_list
+from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm, NewRows
 from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
@@ -99,6 +98,10 @@ class OptionText:
 class TextForm(ChoiceForm):
     """A text per row that holds all its choices."""
 
+    fits: ClassVar["staticmethod[[str], bool]"]  # whether a text has this form
+    parse: ClassVar["staticmethod[[str], Sequence[str | None]]"]  # its choices; InputError if they are ambiguous
+    replaced: ClassVar["staticmethod[[str, Sequence[str]], str]"]  # the text with other choices
+
     @classmethod
     def of(cls, table: pa.Table, column: str) -> Self | None:
         """The form of a column in which most texts have it."""
@@ -107,25 +110,12 @@ class TextForm(ChoiceForm):
         cells = [cell for cell in as_text(table[column]).to_pylist() if cell and cell.strip()]
         return cls((column,)) if 2 * sum(map(cls.fits, cells)) > len(cells) else None
 
-    @staticmethod
-    @abstractmethod
-    def fits(cell: str) -> bool:
-        """Whether a text has this form."""
-
-    @abstractmethod
-    def parse(self, cell: str) -> Sequence[str | None]:
-        """The choices in a text; raises InputError if they are ambiguous."""
-
-    @abstractmethod
-    def replaced(self, cell: str, choices: Sequence[str]) -> str:
-        """A text with other choices."""
-
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows; faults are ambiguous texts."""
-        found, faults = [], {}
+        found, faults = list[Sequence[str | None]](), {}
         for row, cell in enumerate(as_text(table[self.column]).to_pylist()):
             try:
-                found.append(self.parse(cell or ""))
+                found.append(type(self).parse(cell or ""))
             except InputError as error:
                 faults[row] = f"{self.column} is {error}"
                 found.append(())
@@ -135,105 +125,86 @@ class TextForm(ChoiceForm):
         """The column with new choices in some rows."""
         cells = table[self.column].to_pylist()
         for row, (choices, _) in rows.items():
-            cells[row] = self.replaced(cells[row] or "", choices)
+            cells[row] = type(self).replaced(cells[row] or "", choices)
         return {self.column: pa.array(cells, table.schema.field(self.column).type)}
+
+
+def _options(cell: str) -> "OptionText | InputError | None":
+    """The options in a text; None if there are none, an InputError if it can be split in several ways."""
+    try:
+        return OptionText.parse(cell)
+    except InputError as error:
+        return error
+
+
+def _replaced_options(cell: str, choices: Sequence[str]) -> str:
+    found = OptionText.parse(cell)
+    return found.written(choices) if found else cell
 
 
 class OptionsInText(TextForm):
     """Lettered options in a text, possibly after a question; texts without options are open questions."""
 
     name: ClassVar[str] = "options_in_text"
-
-    @staticmethod
-    def fits(cell: str) -> bool:
-        """Whether a text holds options."""
-        try:
-            return OptionText.parse(cell) is not None
-        except InputError:
-            return True  # in several ways
-
-    def parse(self, cell: str) -> Sequence[str]:
-        """The options."""
-        found = OptionText.parse(cell)
-        return found.choices if found else ()
-
-    def replaced(self, cell: str, choices: Sequence[str]) -> str:
-        """The text with other options."""
-        found = OptionText.parse(cell)
-        return found.written(choices) if found else cell
+    fits = staticmethod(lambda cell: _options(cell) is not None)
+    replaced = staticmethod(_replaced_options)
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The options of all rows, and their letters; without questions, each text must have options."""
-        cells, found = super().read(table), self._parsed(table)
-        faults = dict(cells.faults)
+        found = self._parsed(table)
+        faults = {row: f"{self.column} is {one}" for row, (_, one) in enumerate(found) if isinstance(one, InputError)}
+        options = [one if isinstance(one, OptionText) else None for _, one in found]
         expected = "expected lettered options such as 'A. red\\nB. blue', as in other rows"
-        has_questions = any(one.question for _, one in found if one)
+        has_questions = any(one.question for one in options if one)
         for row, (text, one) in enumerate(() if has_questions else found):
             if one is None and text.strip():
-                faults.setdefault(row, f"{self.column} is {shown(text)}; {expected}")
-        names = [name for _, one in found if one for name in one.names(len(one.choices))]
-        return replace(cells, names=pa.array(names, pa.string()), faults=faults)
+                faults[row] = f"{self.column} is {shown(text)}; {expected}"
+        choices = pa.array([one.choices if one else () for one in options], pa.list_(pa.string()))
+        names = pa.array([name for one in options if one for name in one.names(len(one.choices))], pa.string())
+        return ChoiceCells(*as_lists(choices), names, faults=faults)
 
     def questions(self, table: pa.Table) -> pa.Array | None:
         """(rows,): the texts before the options, and open questions; None if no options follow a question."""
         found = self._parsed(table)
-        if not any(one.question for _, one in found if one):
+        if not any(one.question for _, one in found if isinstance(one, OptionText)):
             return None
-        texts = pa.array([one.question if one else text for text, one in found], pa.string())
-        texts = pc.if_else(pc.is_null(as_text(table[self.column])), None, texts)
+        before = [one.question if isinstance(one, OptionText) else text for text, one in found]
+        texts = pc.if_else(pc.is_null(as_text(table[self.column])), None, pa.array(before, pa.string()))
         return pc.utf8_trim_whitespace(pc.replace_substring(texts, "<image>\n", ""))
 
-    def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | None]]:
-        texts, found = [text or "" for text in as_text(table[self.column]).to_pylist()], list[OptionText | None]()
-        for text in texts:
-            try:
-                found.append(OptionText.parse(text))
-            except InputError:
-                found.append(None)
-        return list(zip(texts, found, strict=True))
+    def _parsed(self, table: pa.Table) -> list[tuple[str, OptionText | InputError | None]]:
+        return [(text or "", _options(text or "")) for text in as_text(table[self.column]).to_pylist()]
+
+
+def _listed(cell: str) -> Sequence[str | None]:
+    found = unpacked_list(cell)
+    if found is None:
+        raise InputError(f"{shown(cell)}; expected a list of choices such as \"['red', 'blue']\"")
+    return found
 
 
 class PackedChoices(TextForm):
     """A list in Python, JSON or NumPy syntax."""
 
     name: ClassVar[str] = "packed"
+    fits = staticmethod(lambda cell: cell.lstrip()[0] in "[(")
+    parse = staticmethod(_listed)
+    replaced = staticmethod(lambda cell, choices: spelled_like(cell, list(choices)))
 
-    @staticmethod
-    def fits(cell: str) -> bool:
-        """Whether a text starts with a bracket."""
-        return cell.lstrip()[0] in "[("
 
-    def parse(self, cell: str) -> Sequence[str | None]:
-        """The entries of the list."""
-        found = unpacked_list(cell)
-        if found is None:
-            raise InputError(f"{shown(cell)}; expected a list of choices such as \"['red', 'blue']\"")
-        return found
-
-    def replaced(self, cell: str, choices: Sequence[str]) -> str:
-        """A list in the syntax of the old one."""
-        return spelled_like(cell, list(choices))
+def _lines(cell: str) -> list[str | None]:
+    if _options(cell) is not None:
+        raise InputError(f"{shown(cell)}; expected choices without letters, as in other rows")
+    return [line.strip() for line in cell.split("\n") if line.strip()]
 
 
 class Lines(TextForm):
     """A choice per line, without letters."""
 
     name: ClassVar[str] = "lines"
-
-    @staticmethod
-    def fits(cell: str) -> bool:
-        """Whether a text has several lines."""
-        return "\n" in cell.strip()
-
-    def parse(self, cell: str) -> Sequence[str]:
-        """The lines without empty ones."""
-        if OptionsInText.fits(cell):
-            raise InputError(f"{shown(cell)}; expected choices without letters, as in other rows")
-        return [line.strip() for line in cell.split("\n") if line.strip()]
-
-    def replaced(self, cell: str, choices: Sequence[str]) -> str:
-        """Lines."""
-        return "\n".join(choices)
+    fits = staticmethod(lambda cell: "\n" in cell.strip())
+    parse = staticmethod(_lines)
+    replaced = staticmethod(lambda cell, choices: "\n".join(choices))
 
 
 _LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})([.):\]]+\s*)(.*)$"

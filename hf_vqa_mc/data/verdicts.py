@@ -16,8 +16,7 @@ from hf_vqa_mc.io.atomic import write_bytes
 WRONG, CORRECT, UNSURE, BAD_QUESTION = VERDICTS = ("wrong", "correct", "unsure", "bad_question")
 """A choice is wrong, correct (also if it is not the target), or uncertain; or the question is bad (choice "")."""
 COLUMNS = ("question_id", "choice", "verdict", "judge")
-WRITTEN = ("parquet", "csv", "jsonl")
-"""Formats of written files."""
+WRITTEN = ("parquet", "csv", "jsonl")  # formats of written files
 
 
 @dataclass(frozen=True)
@@ -25,22 +24,17 @@ class Verdict:
     """One judge's verdict on one choice, or on a question."""
 
     question_id: str
-    choice: str
-    """text of the choice; "" for a verdict on the question"""
-    verdict: str
-    """of VERDICTS"""
-    judge: str = ""
-    """name of the model, or id of the annotator"""
+    choice: str  # text of the choice; "" for a verdict on the question
+    verdict: str  # of VERDICTS
+    judge: str = ""  # name of the model, or id of the annotator
 
 
 @dataclass(frozen=True)
 class Rejected:
     """What the verdicts reject."""
 
-    choices: dict[str, frozenset[str]]
-    """question id to texts that are correct"""
-    questions: frozenset[str]
-    """ids of bad questions"""
+    choices: dict[str, frozenset[str]]  # question id to texts that are correct
+    questions: frozenset[str]  # ids of bad questions
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
@@ -50,17 +44,15 @@ def read_verdicts(path: Path) -> list[Verdict]:
     table = read_file(path)
     if missing := [name for name in COLUMNS[:3] if name not in table.column_names]:
         raise InputError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)} (judge is optional)")
-    columns = [
-        as_text(table[name]).to_pylist() if name in table.column_names else [""] * table.num_rows for name in COLUMNS
-    ]
+    empty = pa.nulls(table.num_rows, pa.string())
+    columns = [as_text(table[name] if name in table.column_names else empty).to_pylist() for name in COLUMNS]
     found = [Verdict(*(cell or "" for cell in cells)) for cells in zip(*columns, strict=True)]
     for row, one in enumerate(found):
         if one.verdict not in VERDICTS:
             raise InputError(f"{path}, row {row}: verdict is {shown(one.verdict)}; expected {', '.join(VERDICTS)}")
         if not one.question_id or bool(one.choice) is (one.verdict == BAD_QUESTION):
-            found_here = f"{shown(one.question_id)} and {shown(one.choice)}"
             expected = f"expected a question_id, and a choice unless the verdict is {BAD_QUESTION}"
-            raise InputError(f"{path}, row {row}: {expected}; found {found_here}")
+            raise InputError(f"{path}, row {row}: {expected}; found {shown(one.question_id)} and {shown(one.choice)}")
     return found
 
 
@@ -81,17 +73,15 @@ def rejected(verdicts: Iterable[Verdict]) -> Rejected:
     >>> rejected([Verdict("7", "cat", "correct"), Verdict("7", "dog", "wrong")]).choices
     {'7': frozenset({'cat'})}
     """
-    votes: dict[tuple[str, str], Counter[str]] = {}
+    votes: dict[str, dict[str, Counter[str]]] = {}
     judges: dict[str, set[str]] = {}
     for one in verdicts:
-        votes.setdefault((one.question_id, one.choice), Counter())[one.verdict] += 1
+        votes.setdefault(one.question_id, {}).setdefault(one.choice, Counter())[one.verdict] += 1
         judges.setdefault(one.question_id, set()).add(one.judge)
-    choices: dict[str, set[str]] = {}
-    questions = set()
-    for (question_id, choice), counts in votes.items():
-        if not choice:
-            if 2 * counts[BAD_QUESTION] >= len(judges[question_id]):
-                questions.add(question_id)
-        elif counts[CORRECT] and counts[CORRECT] >= counts[WRONG]:
-            choices.setdefault(question_id, set()).add(choice)
-    return Rejected({name: frozenset(texts) for name, texts in choices.items()}, frozenset(questions))
+    bad = (name for name, counts in votes.items()
+           if "" in counts and 2 * counts[""][BAD_QUESTION] >= len(judges[name]))  # fmt: skip
+    correct = {
+        name: frozenset(text for text, of in counts.items() if text and of[CORRECT] and of[CORRECT] >= of[WRONG])
+        for name, counts in votes.items()
+    }
+    return Rejected({name: texts for name, texts in correct.items() if texts}, frozenset(bad))

@@ -12,19 +12,11 @@ import pyarrow as pa
 
 from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.inventory import Inventory
-from hf_vqa_mc.dataset.build_inputs import VariantInputs, check_unfinished, divided, gather, work_folder, work_location
+from hf_vqa_mc.dataset.build_inputs import STATE, divided, gather, stored_vectors
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
-from hf_vqa_mc.dataset.parts import (
-    STATE,
-    ClusterSearch,
-    Plan,
-    build_parts,
-    check_remote,
-    images_of_parts,
-    stored_vectors,
-    write_remote,
-)
-from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
+from hf_vqa_mc.dataset.parts import ClusterSearch, build_parts, images_of_parts
+from hf_vqa_mc.dataset.settings import BuildSettings
+from hf_vqa_mc.dataset.work_folder import check_remote, check_unfinished, work_folder, work_location, write_remote
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants
@@ -40,23 +32,24 @@ from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.version import __version__
 
 
-def made_with(
-    decoys: str | None = None,
-    settings: Settings | None = None,
+def _made_with(
+    settings: BuildSettings,
+    method: Settings | None = None,
     triplets: int = 0,
     vectors: WordVectors | None = None,
     orig_made: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Settings and versions for the dataset card, the same on every machine; empty for open-ended configs alone."""
-    encoder = settings and settings.question_encoder
+    encoder = method and method.question_encoder
     if encoder and Path(encoder).is_dir():
         encoder = Path(encoder).resolve().name  # without the folders of the user
+    parts = {"largest_part": settings.largest_part} if settings.largest_part else {}
     return {
         "version": __version__,
-        "decoys": decoys,
+        "decoys": settings.decoys if method else None,
         "triplets": triplets,
         "word_vectors": {"name": vectors.name, "sha256": vectors.sha256, "dim": vectors.dim} if vectors else None,
-        "settings": asdict(settings) | {"question_encoder": encoder} if settings else {},
+        "settings": {**asdict(method), "question_encoder": encoder, **parts} if method else {},
         **({"orig_made": orig_made} if orig_made else {}),
     }
 
@@ -66,45 +59,44 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
     opened = open_source(SOURCES.find(settings.source), settings.data_dir)
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
-    check_source(source, settings)
-    _check_output(location, source, settings)
     with_choices = named is None or bool(named)
-    if configs is None and source.open_ended:
+    if configs is None:
         configs = [config for config in source.open_ended if config.splits(opened.files, {})]
         with_choices = not configs or source.has_triplets(opened.files)
-    if settings.embed_images and configs:
-        raise InputError(
-            f"--embed-images: {configs[0].name} holds no images; use --variants iou_qou, or remove --embed-images and "
-            "add images with hf_vqa_mc.with_images"
-        )
-    readings = [Reading(config, opened.files) for config in configs or ()]
+    _check_output(location, source, settings, configs)
+    readings = [Reading(config, opened.files) for config in configs]
     on_cluster = settings.executor == "ray"
     with ExitStack() as stack:
         if on_cluster:
             stack.enter_context(cluster.connected(settings.address))
         elif settings.workers:
             cluster.use_threads(settings.workers)
-        work, plan, made = None, None, None
+        work: Storage | None = None
+        provenance: tuple[Any, ...] = ()
+        entries, files, variants = dict[str, Any](), list[tuple[str, str]](), tuple[Any, ...]()
         pictured = [distinct_images(reading.config, opened.files) for reading in readings if settings.images]
         if with_choices and settings.largest_part:
             work = stack.enter_context(work_folder(opened, named, settings, location))
             plan = divided(opened, named, settings, work, progress)
             pictured += images_of_parts(work, plan) if settings.images else []
+            vectors = stored_vectors(work.location, work.read(STATE)) if plan.has_vectors else None
+            provenance = Settings(**plan.settings), sum(plan.rows), vectors
         elif with_choices:
             made = gather(opened, named, settings, progress)
             pictured.append(made.triplets.select(["image_id", "image_file"]))
+            provenance = made.settings, made.triplets.num_rows, made.vectors, made.orig_made
+            search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
+            variants = made.triplets, made.names, made.vectors, made.settings, progress, search
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
-        parts = work and plan and build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
-        entries, files = parts or ({}, [])
-        search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
-        variants = (made.triplets, made.names, made.vectors, made.settings, progress, search) if made else None
+        if work:
+            entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
         write = partial(
             write_folder,
             source=source.name,
             variants=build_variants(*variants) if variants else (),
             part_configs=entries,
             about=about_source(source),
-            made_with=_made_with(made, work, plan, settings),
+            made_with=_made_with(settings, *provenance),
             open_ended=readings,
             images=images,
             embed_images=settings.embed_images,
@@ -122,29 +114,10 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         return write(Path(location), copy_parts=lambda tree: copy_parts(Storage(str(tree))))
 
 
-def _made_with(
-    made: VariantInputs | None, work: Storage | None, plan: Plan | None, settings: BuildSettings
-) -> dict[str, Any]:
-    if made:
-        return made_with(settings.decoys, made.settings, made.triplets.num_rows, made.vectors, made.orig_made)
-    if work is None or plan is None:
-        return made_with()
-    vectors = stored_vectors(work.location, work.read(STATE)) if plan.has_vectors else None
-    found = made_with(settings.decoys, Settings(**plan.settings), sum(plan.rows), vectors)
-    found["settings"]["largest_part"] = settings.largest_part
-    return found
-
-
 def about_source(source: Source) -> dict[str, str]:
     """The fields of a source for the dataset card."""
     names = ("title", "description", "homepage", "licence", "citation", "image_hint", "synthetic")
     return {name: getattr(source, name) for name in names}
-
-
-def check_source(source: Source, settings: DecoySettings) -> None:
-    """Raise InputError if released decoys are requested of a source that has none."""
-    if settings.decoys == "released" and source.read_released is None:
-        raise InputError(f"{source.name}: the authors released no decoys for it; use --decoys generated")
 
 
 def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | None, list[OpenEnded] | None]:
@@ -167,8 +140,13 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
     return [one for one in found if isinstance(one, str)], [one for one in found if not isinstance(one, str)]
 
 
-def _check_output(location: str, source: Source, settings: BuildSettings) -> None:
+def _check_output(location: str, source: Source, settings: BuildSettings, open_ended: Sequence[OpenEnded]) -> None:
     """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
+    if settings.embed_images and open_ended:
+        raise InputError(
+            f"--embed-images: {open_ended[0].name} holds no images; use --variants iou_qou, or remove --embed-images "
+            "and add images with hf_vqa_mc.with_images"
+        )
     check_url("--output", location)
     _check_folder_name(PurePath(location).name)
     if settings.largest_part or source.stream:

@@ -14,7 +14,7 @@ from datasets.data_files import DataFilesDict
 from datasets.utils.tqdm import tqdm
 
 from hf_vqa_mc.data.inventory import read_inventory
-from hf_vqa_mc.dataset.build import about_source, check_source
+from hf_vqa_mc.dataset.build import about_source
 from hf_vqa_mc.dataset.build_inputs import fingerprint, gather, input_state, vectors_state
 from hf_vqa_mc.dataset.card import multiple_choice_features
 from hf_vqa_mc.dataset.settings import DecoySettings
@@ -153,7 +153,6 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         settings = self.config.settings()
         with progress_bars(tqdm, least=2) as progress:
             with self._explained():
-                check_source(self.config.declaration, settings)
                 made = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
             (variant,) = build_variants(made.triplets, made.names, made.vectors, made.settings, progress)
         return dict(variant.splits)

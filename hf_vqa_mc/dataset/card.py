@@ -44,18 +44,16 @@ def multiple_choice_features() -> "Features":
     return datasets.Features({**features, "choice_kinds": List(datasets.ClassLabel(names=list(CHOICE_KINDS)))})
 
 
-def image_features() -> "Features":
-    """The columns of every ``<source>_images`` config."""
+def config_features(config: dict[str, Any]) -> "Features":
+    """The columns of a config of the inventory; of a new one with ``variant`` and ``embedded_images`` only."""
     from datasets import Features, Image, Value
 
-    return Features({"image_id": Value("string"), "image": Image()})
-
-
-def embedded_features() -> "Features":
-    """The columns of a ``<source>_<variant>`` config with the image in every row."""
-    from datasets import Features, Image
-
-    return Features({**multiple_choice_features(), "image": Image()})
+    if "features" in config or is_open(config):
+        return Features.from_dict(json.loads(config.get("open_ended", config)["features"]))
+    if config["variant"] == IMAGES:
+        return Features({"image_id": Value("string"), "image": Image()})
+    image = {"image": Image()} if config["embedded_images"] else {}
+    return Features({**multiple_choice_features(), **image})
 
 
 CARD = "README.md"
@@ -104,21 +102,13 @@ def card_metadata(inventory: Inventory) -> str:
 
 def dataset_info(name: str, config: dict[str, Any]) -> Any:  # noqa: ANN401  datasets is imported late
     """The ``datasets.DatasetInfo`` of a config."""
-    from datasets import DatasetInfo, Features, SplitInfo
+    from datasets import DatasetInfo, SplitInfo
     from datasets.splits import SplitDict
 
-    if "features" in config or is_open(config):
-        features = Features.from_dict(json.loads(config.get("open_ended", config)["features"]))
-    elif config.get("variant") == IMAGES:
-        features = image_features()
-    elif config["embedded_images"]:
-        features = embedded_features()
-    else:
-        features = multiple_choice_features()
     splits = {split: SplitInfo(split, s["num_bytes"], s["rows"]) for split, s in _ordered(config["splits"])}
     return DatasetInfo(
         config_name=name,
-        features=features,
+        features=config_features(config),
         splits=SplitDict(splits),
         download_size=config["file_bytes"],
         dataset_size=sum(split.num_bytes for split in splits.values()),
@@ -227,11 +217,10 @@ def _origins(inventory: Inventory) -> list[str]:
 
 
 def _distribution(inventory: Inventory, address: str | None) -> Iterator[dict[str, Any]]:
-    inside = {}
     if address:
         repository = {"@type": "cr:FileObject", "@id": "repo", "name": "repo", "contentUrl": address}
         yield {**repository, "encodingFormat": "git+https", "sha256": _NO_HASH}
-        inside = {"containedIn": {"@id": "repo"}}
+    inside = {"containedIn": {"@id": "repo"}} if address else {}
     for name in configs_of(inventory):
         about = {"@type": "cr:FileSet", "@id": _files(name), "name": _files(name), **inside}
         yield {**about, "encodingFormat": "application/x-parquet", "includes": f"{name}/*.parquet"}

@@ -24,15 +24,7 @@ from hf_vqa_mc.data.inventory import (
 )
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
-from hf_vqa_mc.dataset.card import (
-    CARD,
-    CROISSANT,
-    card,
-    croissant,
-    embedded_features,
-    image_features,
-    multiple_choice_features,
-)
+from hf_vqa_mc.dataset.card import CARD, CROISSANT, card, config_features, croissant
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
 from hf_vqa_mc.io.outputs import Entry, FolderKind, sha256_of
@@ -55,8 +47,7 @@ def downloaded(folder: Path, key: str) -> dict[str, Entry] | None:
     return {name: (path.stat().st_size, listed.get(name) or sha256_of(path)) for name, path in found.items()}
 
 
-BUILT = FolderKind("vqa-mc build", unlisted=partial(downloaded, key="sources"))
-"""Output of ``vqa-mc build``."""
+BUILT = FolderKind("vqa-mc build", unlisted=partial(downloaded, key="sources"))  # output of vqa-mc build
 
 
 def write_folder(
@@ -82,42 +73,18 @@ def write_folder(
     ``<source>_images``, or with ``embed_images`` the column ``image``. With ``overwrite``, changed files are replaced
     and files that no command wrote are kept; otherwise they raise InputError.
     """
-
-    def fill(tree: Path) -> dict[str, Any]:
+    inventory: Inventory = {}
+    with new_folder(output, BUILT, overwrite) as new:
         configs = {f"{source}_{name}": dict(entry) for name, entry in (part_configs or {}).items()}
-        copy_parts(tree)
+        copy_parts(new.tree)
         for variant in variants:
             name = f"{source}_{variant.name}"
-            configs[name] = write_variant(tree, name, variant, images if embed_images else None, progress)
+            configs[name] = write_variant(new.tree, name, variant, images if embed_images else None, progress)
         for reading in open_ended:
-            configs[reading.config.name] = _write_open_ended(tree, reading, progress)
+            configs[reading.config.name] = _write_open_ended(new.tree, reading, progress)
         if images and not embed_images:
-            configs[f"{source}_{IMAGES}"] = _write_images(tree, f"{source}_{IMAGES}", images, progress)
-        return {"about": dict(about), "made_with": dict(made_with), "configs": configs}
-
-    return _publish_source(output, source, fill, overwrite)
-
-
-def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False) -> Inventory:
-    """Copy a source's configs from one dataset folder into another, as if built there."""
-    inventory = read_inventory(folder)
-    if inventory is None or source not in inventory["sources"]:
-        raise InputError(f"{folder}: vqa-mc build did not write this folder, or it does not hold {source}")
-    entry: dict[str, Any] = inventory["sources"][source]
-
-    def fill(tree: Path) -> dict[str, Any]:
-        for name in entry["configs"]:
-            shutil.copytree(folder / name, tree / name)
-        return entry
-
-    return _publish_source(output, source, fill, overwrite)
-
-
-def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, Any]], overwrite: bool) -> Inventory:
-    """Replace the output by a new tree with a source's configs and the rest of the old output."""
-    with new_folder(output, BUILT, overwrite) as new:
-        entry = fill(new.tree)
-        inventory: Inventory = {}
+            configs[f"{source}_{IMAGES}"] = _write_images(new.tree, f"{source}_{IMAGES}", images, progress)
+        entry = {"about": dict(about), "made_with": dict(made_with), "configs": configs}
 
         def keep(old: Path | None, names: list[str]) -> None:
             before = read_inventory(old) if old else None
@@ -134,11 +101,29 @@ def _publish_source(output: Path, source: str, fill: Callable[[Path], dict[str, 
     return inventory
 
 
+def copy_source(folder: Path, source: str, output: Path, overwrite: bool = False) -> Inventory:
+    """Copy a source's configs from one dataset folder into another, as if built there."""
+    inventory = read_inventory(folder)
+    if inventory is None or source not in inventory["sources"]:
+        raise InputError(f"{folder}: vqa-mc build did not write this folder, or it does not hold {source}")
+    about, made_with, configs = (inventory["sources"][source][key] for key in ("about", "made_with", "configs"))
+
+    def copy(tree: Path) -> None:
+        for name in configs:
+            shutil.copytree(folder / name, tree / name)
+
+    found = {name.removeprefix(f"{source}_"): config for name, config in configs.items()}
+    return write_folder(
+        output, source, (), about=about, made_with=made_with, part_configs=found, copy_parts=copy, overwrite=overwrite
+    )
+
+
 def write_variant(
     tree: Path, name: str, variant: "BuiltVariant", embedded: ImageFiles | None = None, progress: Progress = silent
 ) -> dict[str, Any]:
     """Write a variant's rows into the folder of its config; returns the config's entry in the inventory."""
-    features = embedded_features() if embedded else multiple_choice_features()
+    about = {"variant": variant.name, "embedded_images": embedded is not None}
+    features = config_features(about)
     wrote = _counter(progress, f"writing {name}", sum(table.num_rows for table in variant.splits.values()))
     splits: dict[str, WrittenSplit] = {}
     for split, table in variant.splits.items():
@@ -146,19 +131,17 @@ def write_variant(
         size = table.nbytes + sum(embedded.sizes[image_id] for image_id in images if embedded)
         rows = partial(_slice, table, embedded)
         splits[split] = write_split(tree / name, split, features, table.num_rows, size, rows, wrote=wrote)
-    config = {"variant": variant.name, "embedded_images": embedded is not None, **measures(name, splits)}
-    config["row_hashes"] = {split: asdict(row_hashes(table)) for split, table in variant.splits.items()}
-    return {**config, "statistics": dict(variant.statistics), "example": _example(variant.splits)}
+    hashes = {split: asdict(row_hashes(table)) for split, table in variant.splits.items()}
+    found = {"row_hashes": hashes, "statistics": dict(variant.statistics), "example": _example(variant.splits)}
+    return {**about, **measures(name, splits), **found}
 
 
 def _write_images(tree: Path, name: str, images: ImageFiles, progress: Progress) -> dict[str, Any]:
     """Write the images as one split, so that an image with questions in several splits is stored once."""
-    sizes = len(images.paths), sum(images.sizes.values())
-    wrote = _counter(progress, f"writing {name}", len(images.paths))
-    written = write_split(
-        tree / name, IMAGES, image_features(), *sizes, images.rows, group_rows=ROWS_PER_GROUP, wrote=wrote
-    )
-    return {"variant": IMAGES, **measures(name, {IMAGES: written})}
+    about, sizes = {"variant": IMAGES}, (len(images.paths), sum(images.sizes.values()))
+    wrote, features = _counter(progress, f"writing {name}", len(images.paths)), config_features(about)
+    written = write_split(tree / name, IMAGES, features, *sizes, images.rows, group_rows=ROWS_PER_GROUP, wrote=wrote)
+    return {**about, **measures(name, {IMAGES: written})}
 
 
 def _write_open_ended(tree: Path, reading: Reading, progress: Progress) -> dict[str, Any]:

@@ -1,11 +1,7 @@
-"""Builds of large datasets: triplets are divided by image into parts, each built like a dataset of its own.
+"""Builds of large datasets: each part of the triplets is built like a dataset of its own.
 
 ::
 
-    WORK/state.json                                settings; hashes of inputs and code
-    WORK/part-00000/triplets-00000.parquet ...     the triplets of some images (`divide`)
-    WORK/vectors.npz                               vectors of the words of the questions
-    WORK/plan.json                                 settings and sizes; the division is complete
     WORK/part-00000/CONFIG/train-00000-....parquet the rows of a part (`build_part`)
     WORK/part-00000/built.json                     statistics; the part is complete
     WORK/priors.parquet                            eq. 2, fitted on the training rows of all parts
@@ -16,13 +12,11 @@ number of parts. The bytes of the result do not depend on the number of workers 
 
 import io
 import logging
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
@@ -32,147 +26,28 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.inventory import INVENTORY, Inventory
-from hf_vqa_mc.dataset.card import CARD, CROISSANT
+from hf_vqa_mc.dataset.build_inputs import PLAN, STATE, Plan, folder_of, parquet, read_part, stored_vectors
 from hf_vqa_mc.dataset.folder import write_variant
+from hf_vqa_mc.dataset.work_folder import PRIORS
 from hf_vqa_mc.decoys.candidates import MISSING, starts
-from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, neutrality, prior_rule, target_picked
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.decoys.word_bags import QuestionGroups
-from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.cluster import Storage
-from hf_vqa_mc.io.outputs import MANIFEST, files_in
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.schema import SPLITS
-from hf_vqa_mc.sources.source import Stream, source_of
-from hf_vqa_mc.sources.table import in_split_order
 from hf_vqa_mc.text.counted import counted
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
-from hf_vqa_mc.text.word_vectors import WordVectors
+from hf_vqa_mc.text.many_texts import comparable_texts
 
 T = TypeVar("T")
-STATE, PLAN, VECTORS, PRIORS, BUILT = "state.json", "plan.json", "vectors.npz", "priors.parquet", "built.json"
-BUFFER_BYTES = 10**9
-"""Triplets, as Arrow data, that are divided at a time."""
+BUILT = "built.json"
 BASE_BYTES, BYTES_PER_TRIPLET = 700_000_000, 1_500
 """Memory of a worker, and of each triplet of its part: more than `.ci/bench parts` measures, with 300 dimensions."""
 QUERIES, MOST_NEIGHBOURS = 2**15, 2**22
 """Questions whose similar questions a call finds; fewer if these are more than so many."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What all parts are built with."""
-
-    variants: list[str]
-    settings: dict[str, Any]  # of `Settings`
-    rows: list[int]  # triplets of each part; parts without triplets are not built
-    splits: list[str]  # splits of the dataset, in order
-    has_vectors: bool = False
-
-    @property
-    def parts(self) -> list[int]:
-        """The numbers of the parts that hold triplets."""
-        return [number for number, rows in enumerate(self.rows) if rows]
-
-    @property
-    def counted(self) -> str | None:
-        """The split on which frequencies are counted; None for all rows, where there is no training split."""
-        return "train" if "train" in self.splits else None
-
-
-def folder_of(part: int) -> str:
-    """The folder of a part."""
-    return f"part-{part:05d}"
-
-
-def divide(stream: Stream, n_parts: int, work: Storage, progress: Progress) -> tuple[list[Counter[str]], set[str]]:
-    """Write the triplets into the folders of ``n_parts`` parts; all triplets of an image are in the same part.
-
-    Returns the number of triplets of each part by split, and the words of all questions.
-    """
-    counts: list[Counter[str]] = [Counter() for _ in range(n_parts)]
-    words: set[str] = set()
-    ids: list[NDArray[np.uint64]] = []
-    waiting: list[pa.Table] = []
-    done = n_files = waiting_bytes = 0
-
-    def write() -> None:
-        nonlocal n_files
-        table = pa.concat_tables(waiting).combine_chunks()
-        waiting.clear()
-        images = table["image_id"].combine_chunks().dictionary_encode()
-        of_image = text_hashes(texts_of(images.dictionary)) % np.uint64(n_parts)
-        part_of = of_image.astype(np.int64)[images.indices.to_numpy()]
-        order = np.argsort(part_of, kind="stable")
-        bounds = np.searchsorted(part_of[order], np.arange(n_parts + 1))
-        for part in np.flatnonzero(np.diff(bounds)).tolist():
-            own = table.take(pa.array(order[bounds[part] : bounds[part + 1]]))
-            work.write(f"{folder_of(part)}/triplets-{n_files:05d}.parquet", parquet(own))
-            for found in pc.value_counts(own["split"]).to_pylist():
-                counts[part][found["values"]] += found["counts"]
-        n_files += 1
-
-    progress("dividing triplets", 0, stream.rows)
-    for table in stream.tables:
-        ids.append(text_hashes(texts_of(table["question_id"].combine_chunks())))
-        questions = table["question"].combine_chunks().dictionary_encode().dictionary
-        words.update(texts_of(numbered_words(*comparable_texts(questions))[2]))
-        waiting.append(table)
-        waiting_bytes += table.nbytes
-        done += table.num_rows
-        if waiting_bytes > BUFFER_BYTES:
-            write()
-            waiting_bytes = 0
-        progress("dividing triplets", done, stream.rows)
-    if waiting:
-        write()
-    hashes = np.concatenate(ids) if ids else np.empty(0, np.uint64)
-    if not len(hashes):
-        raise InputError("triplets: the files have no rows")
-    if repeated := len(hashes) - len(np.unique(hashes)):
-        raise InputError(f"triplets: {repeated:,} rows repeat the question_id of another row; it must be unique")
-    without = sum(bool(found) and not found["train"] for found in counts)
-    if without and any(found["train"] for found in counts):
-        raise InputError(f"{without} of {n_parts} parts have no training rows; use larger parts (--largest-part)")
-    return counts, words
-
-
-def parquet(table: pa.Table) -> bytes:
-    """A table as the content of a Parquet file."""
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="ZSTD")
-    return file.getvalue()
-
-
-def read_part(work: Storage, part: int) -> pa.Table:
-    """The triplets of a part: train, validation, test, each in the order of the dataset."""
-    files = map(PurePosixPath, work.names(folder_of(part)))  # a killed command may leave triplets-....partial
-    names = [str(file) for file in files if file.name.startswith("triplets-") and file.suffix == ".parquet"]
-    return in_split_order([pq.read_table(io.BytesIO(work.read(f"{folder_of(part)}/{name}"))) for name in names])
-
-
-def put_vectors(work: Storage, vectors: WordVectors, words: Iterable[str]) -> None:
-    """Write the vectors of some words for all workers."""
-    listed = sorted(words)
-    rows, found = vectors.rows(listed)
-    known = np.frombuffer("\n".join(word for word, has in zip(listed, found, strict=True) if has).encode(), np.uint8)
-    file = io.BytesIO()
-    np.savez(file, words=known, vectors=rows[found], name=vectors.name, sha256=vectors.sha256)
-    work.write(VECTORS, file.getvalue())
-
-
-@cache
-def stored_vectors(location: str, state: bytes) -> WordVectors:
-    """The word vectors of a build, read once per process; its ``state`` distinguishes builds at one location."""
-    with np.load(io.BytesIO(Storage(location).read(VECTORS)), allow_pickle=False) as stored:
-        text = stored["words"].tobytes().decode()  # an array of texts would give each the space of the longest
-        words = text.split("\n") if text else []
-        return WordVectors.of(str(stored["name"]), str(stored["sha256"]), words, stored["vectors"])
 
 
 def build_part(location: str, part: int) -> None:
@@ -257,10 +132,7 @@ def images_of_parts(work: Storage, plan: Plan) -> list[pa.Table]:
 def build_parts(
     source: str, work: Storage, plan: Plan, progress: Progress, on_cluster: bool = False, workers: int | None = None
 ) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
-    """Build all parts of a plan and put their figures together; ``source`` begins the names of configs.
-
-    Returns the entry of each variant in the inventory, and the name of each file in ``work`` and in the dataset.
-    """
+    """Build all parts; returns inventory entries by variant, and each file's name in ``work`` and in the dataset."""
     memory = BASE_BYTES + BYTES_PER_TRIPLET * max(plan.rows)
 
     def run(call: Callable[[str, int], T], step: str) -> list[T]:
@@ -355,69 +227,8 @@ def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, 
     return found
 
 
-PROBE = ".vqa-mc"
-"""A file that is written and removed to see whether a location is writable."""
-_OWN = re.compile(
-    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, CROISSANT, PROBE)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
-)
-"""Names of the files of a dataset folder."""
-
-
-def check_remote(output: Storage, source: str, overwrite: bool) -> None:
-    """Raise InputError unless the output is new, an incomplete upload, or holds this source alone and may be replaced.
-
-    Folders cannot be renamed in an object store, so the card is uploaded last: without it, a dataset is not complete.
-    """
-    names = output.names() if output.exists() else []
-    if others := [name for name in names if not _OWN.fullmatch(name)]:
-        raise InputError(
-            f"{output.path()}: holds files that vqa-mc build did not write: {listed(others, 1)}; move them"
-        )
-    configs = {name.partition("/")[0] for name in names if "/" in name}
-    if sources := {source_of(config) or config for config in configs} - {source}:
-        raise InputError(
-            f"{output.path()}: holds {listed(sorted(sources), 3)}, which {source} would replace; in an object store "
-            "give each source a location of its own"
-        )
-    if CARD in names and not overwrite:
-        raise InputError(f"{output.path()}: holds a dataset already; choose another location, or --overwrite")
-    try:  # before hours of work
-        for storage in (output, Storage(f"{output.path()}.partial")):
-            storage.write(PROBE, b"")
-            storage.remove(PROBE)
-    except OSError as error:
-        raise InputError(f"{output.path()}: cannot be written ({error}); give a location that can be") from error
-
-
-def write_remote(
-    output: Storage, source: str, write: Callable[[Path], Inventory], copy: Callable[[Storage], None], overwrite: bool
-) -> Inventory:
-    """Write a dataset folder on this machine and upload it; ``copy`` copies parts.
-
-    It is uploaded next to the output, then copied there by the store, the card last: a failed upload changes nothing.
-    """
-    staging = Storage(f"{output.path()}.partial")
-    with TemporaryDirectory(prefix="vqa-mc-") as temporary:
-        folder = Path(temporary, PurePath(output.location).name)
-        inventory = write(folder)
-        staging.remove()
-        copy(staging)
-        for name in sorted(set(files_in(folder)) - {MANIFEST}):
-            staging.write(name, (folder / name).read_bytes())
-    check_remote(output, source, overwrite)
-    output.remove(CARD)
-    output.remove()
-    for name in sorted(staging.names(), key=lambda name: name == CARD):
-        staging.copy(name, output, name)
-    staging.remove()
-    return inventory
-
-
 class ClusterSearch(SimilarQuestions):
-    """The exact search over all questions on a cluster: each call answers some queries with the whole index.
-
-    The result is that of `SimilarQuestions`, whatever the number of workers.
-    """
+    """`SimilarQuestions` on a cluster: each call answers some queries with the whole index."""
 
     def __init__(self, groups: QuestionGroups, progress: Progress, workers: int | None) -> None:
         """Keep the questions without their texts; workers build the trie."""

@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.data.cells import is_image, is_list, is_text
-from hf_vqa_mc.data.dataset_images import shortened
 from hf_vqa_mc.data.files import file_form
-from hf_vqa_mc.data.images import Images, image_cells, is_named
+from hf_vqa_mc.data.images import Images, image_cells, is_named, shortened
 from hf_vqa_mc.data.inventory import (
     IMAGES,
     LAYOUT,
@@ -36,7 +35,7 @@ from hf_vqa_mc.data.shards import features_of, file_content, measures, readable_
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, card_metadata, croissant
 from hf_vqa_mc.dataset.card_text import hashes_text, title
 from hf_vqa_mc.dataset.folder import downloaded
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import outputs
 from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_file, new_folder, published
 from hf_vqa_mc.io.inside import check_links
@@ -45,52 +44,52 @@ from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.text.markdown import block, plain
 
-SAMPLE = 100
-"""Rows whose images are read to estimate the size of all."""
-DEFAULT = "default"
-"""Config name of a benchmark without configs."""
+SAMPLE = 100  # rows whose images are read to estimate the size of all
+DEFAULT = "default"  # config name of a benchmark without configs
 REMEDIED = FolderKind("vqa-mc remedy", unlisted=partial(downloaded, key="configs"))
 """Output of ``vqa-mc remedy``, which is extended by configs."""
 
 
-def check_folder_config(benchmark: Benchmark, output: Path, config: str | None, overwrite: bool) -> str:
-    """The name of the config in the folder, by default the benchmark's; raises InputError unless it may be written."""
-    name, about = config or benchmark.config or DEFAULT, _origin(benchmark)
+def check_config(benchmark: Benchmark, output: Path, config: str | None, overwrite: bool = False) -> str:
+    """The name of the config, by default the benchmark's; raises InputError unless it may be written to an output."""
+    name, dataset = config or benchmark.config or DEFAULT, _name(benchmark)
+    if is_single_file(benchmark.path, output):
+        return name
     if not re.fullmatch(r"\w[\w.+ -]*", name):
         raise InputError(f"the config {name!r} cannot be a folder's name; copy the benchmark under another name first")
     before = _inventory(output).get("configs", {}).get(name)
-    if before and not overwrite and any(before[key] != about[key] for key in about):
+    if before and not overwrite and (before["dataset"], before["config"]) != (dataset, benchmark.config):
         origin = " ".join(filter(None, [before["dataset"], before["config"]]))
         made = f"output {output} has the config {name} made from {origin}"
         raise InputError(f"{made}; replace it with --overwrite, or choose another output")
     return name
 
 
-def _inventory(output: Path) -> Inventory:
-    return (read_inventory(output) if output.is_dir() else None) or {}
-
-
-def _origin(benchmark: Benchmark) -> dict[str, str | None]:
-    return {"dataset": _name(benchmark), "config": benchmark.config}
-
-
-def _about(benchmark: Benchmark) -> dict[str, Any]:
-    """The declaration of the built source that the benchmark is a config of, for card and licence."""
-    inventory = (read_inventory(benchmark.path) if benchmark.path else None) or {"sources": {}}
-    found = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
-    if found is None:
-        sources = inventory["sources"].items()
-        found = {name: one.get("about") for name, one in sources if benchmark.config in one["configs"]}
-    return {"about": found} if found else {}
+def _inventory(folder: Path | None) -> Inventory:
+    return (read_inventory(folder) if folder and folder.is_dir() else None) or {}
 
 
 def _name(benchmark: Benchmark) -> str:
     return benchmark.path.name if benchmark.path else public_name(benchmark.dataset)
 
 
+def _about(benchmark: Benchmark, config: str, note: str, changed: str) -> dict[str, Any]:
+    """What the config is made from and how, for the card; and the built source that the benchmark is a config of."""
+    name, (suffix, rest) = _name(benchmark), CHANGES[changed]
+    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
+    text = f"From {origin}: {benchmark.spec.description}.{rest}"
+    inventory = _inventory(benchmark.path)
+    about = inventory.get("configs", {}).get(benchmark.config, {}).get("about")
+    if about is None:
+        sources = inventory.get("sources", {}).items()
+        about = {source: one.get("about") for source, one in sources if benchmark.config in one["configs"]}
+    found = {"dataset": name, "config": benchmark.config, "title": f"{name}{suffix}", "text": text, "note": note}
+    return {**found, "about": about} if about else found
+
+
 def _keep_images(source: Path | None, config: str, tree: Path) -> dict[str, Any]:
     """Hard-link or copy the images config of a built folder; its inventory entry by name, empty if there is none."""
-    inventory = read_inventory(source) if source else None
+    inventory = _inventory(source)
     configs = configs_of(inventory) if inventory else {}
     stored = (name for name, entry in configs.items() if entry.get("variant") == IMAGES)
     name = max((one for one in stored if config.startswith(one[: -len(IMAGES)])), key=len, default="")
@@ -173,13 +172,6 @@ CHANGES = {
 """What a written benchmark differs in from the published one, with its words for title and text."""
 
 
-def _described(benchmark: Benchmark, config: str, note: str, changed: str) -> dict[str, str]:
-    name, (suffix, rest) = _name(benchmark), CHANGES[changed]
-    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
-    text = f"From {origin}: {benchmark.spec.description}.{rest}"
-    return {"title": f"{name}{suffix}", "text": text, "note": note}
-
-
 def _folder_card(inventory: Inventory) -> str:
     """README.md: YAML metadata for ``load_dataset`` and the Hub, and a short text on each config except images."""
     described = {name: one for name, one in inventory["configs"].items() if "text" in one}
@@ -215,12 +207,6 @@ def is_single_file(source: Path | None, output: Path) -> bool:
     return source is not None and source.is_file() and bool(output.suffix) and not output.is_dir()
 
 
-def check_config(benchmark: Benchmark, output: Path, config: str | None, overwrite: bool = False) -> None:
-    """Raise InputError unless the benchmark can be written to an output as a config of this name."""
-    if not is_single_file(benchmark.path, output):
-        check_folder_config(benchmark, output, config, overwrite)
-
-
 @contextmanager
 def staged_benchmark(
     benchmark: Benchmark,
@@ -244,18 +230,13 @@ def staged_benchmark(
     Yields:
         The new file or folder, and the paths of its files.
     """
-    if not tables:
-        raise InputError(f"{benchmark.dataset}: there are no splits to write")
-    for name in tables:
-        if name not in benchmark.splits:
-            raise unknown_name(f"split of {benchmark.dataset}", name, benchmark.splits)
     check_output(benchmark.path, output, overwrite)
     if benchmark.path is not None and is_single_file(benchmark.path, output):
         content = file_content(benchmark.path, pa.concat_tables(tables.values(), promote_options="default"), output)
         with new_file(output, content, overwrite) as new:
             yield new, [output]
         return
-    config = check_folder_config(benchmark, output, config, overwrite)
+    config = check_config(benchmark, output, config, overwrite)
     with new_folder(output, REMEDIED, overwrite) as new:
         splits, features, missing = {}, {}, []
         kept = _keep_images(benchmark.path, config, new.tree)
@@ -277,19 +258,17 @@ def staged_benchmark(
         missing = without_folders(missing, *map(str, benchmark.allowed.folders))
         note = " ".join([note, *(f"{one}." for one in missing)]).strip()
         entry = {
-            **_origin(benchmark),
-            **_about(benchmark),
+            **_about(benchmark, config, note, changed),
             **measures(config, splits),
             "row_hashes": {split: asdict(found) for split, found in (hashes or {}).items()},
             "features": json.dumps(next(iter(features.values())).to_dict()),
             "missing_images": missing,
-            **_described(benchmark, config, note, changed),
         }
         made = {config: entry, **kept}
 
         def keep(old: Path | None, names: list[str]) -> None:
-            check_folder_config(benchmark, output, config, overwrite)
-            before = _inventory(old) if old else {}
+            check_config(benchmark, output, config, overwrite)
+            before = _inventory(old)
             configs, default = {**before.get("configs", {}), **made}, before.get("default", config)
             inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
             inventory["configs"] = dict(sorted(configs.items()))

@@ -16,8 +16,7 @@ from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.column_detection import ANSWERED
 from hf_vqa_mc.data.files import file_form, read_file
-from hf_vqa_mc.data.loading import NoChoices
-from hf_vqa_mc.data.opening import open_tables
+from hf_vqa_mc.data.loading import NoChoices, open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints

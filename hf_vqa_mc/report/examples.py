@@ -28,6 +28,7 @@ CHOICE, TYPE, ORIGIN = 160, 60, 160
 FALLBACK = "fallback"
 """The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
 UNREADABLE = b"unreadable"  # replaces the content of an image that cannot be read
+UNPUBLISHED = "(answer not published)"
 
 
 @dataclass(frozen=True)

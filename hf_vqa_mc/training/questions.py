@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.loading import BUILT, check_has_choices
-from hf_vqa_mc.data.opening import open_tables
+from hf_vqa_mc.data.loading import BUILT, check_has_choices, open_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.recipe import QuestionForm

@@ -149,8 +149,7 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from hf_vqa_mc.data.loading import BUILT
-    from hf_vqa_mc.data.opening import open_tables
+    from hf_vqa_mc.data.loading import BUILT, open_tables
     from hf_vqa_mc.sources.table import triplet_table
     from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
 

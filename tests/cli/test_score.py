@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app, main
-from hf_vqa_mc.data.annotation_files import ACCEPTED
+from hf_vqa_mc.data.annotations import ACCEPTED
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from tests.dataset import raw_files

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.data.cells import ChoiceCells, as_lists, is_text
-from hf_vqa_mc.data.choice_form import ChoiceForm
+from hf_vqa_mc.data.cells import as_lists, is_text
+from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm
 from hf_vqa_mc.data.choices import CHOICE_FORMS
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError

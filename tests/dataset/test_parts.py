@@ -18,7 +18,8 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import parts
-from hf_vqa_mc.dataset.parts import _decoys_per_row, put_vectors, stored_vectors
+from hf_vqa_mc.dataset.build_inputs import put_vectors, stored_vectors
+from hf_vqa_mc.dataset.parts import _decoys_per_row
 from hf_vqa_mc.decoys.statistics import decoys_per_row
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.cluster import Storage

@@ -11,7 +11,7 @@ import pytest
 from datasets import concatenate_datasets, load_dataset
 
 from hf_vqa_mc.data import read_benchmark
-from hf_vqa_mc.data.annotation_files import OPEN_ENDED
+from hf_vqa_mc.data.annotations import OPEN_ENDED
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.training.questions import read_questions

@@ -15,7 +15,7 @@ from hf_vqa_mc.audits.described_rows import Data, of_benchmark
 from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.column_spec import PER_CHOICE
 from hf_vqa_mc.data.columns import question_ids
-from hf_vqa_mc.data.opening import open_tables
+from hf_vqa_mc.data.loading import open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import read_opened
 from hf_vqa_mc.decoys.rows import SET_COLUMNS
