@@ -18,15 +18,13 @@ from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.answered import Answered, Picked
-from hf_vqa_mc.training.metric import ACCURACY
-from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features
+from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features, with_word_vectors
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.optimization import accelerator_of
-from hf_vqa_mc.training.questions import read_questions
-from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
+from hf_vqa_mc.training.questions import ACCURACY, read_questions
+from hf_vqa_mc.training.run_folder import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.run_inputs import with_changed_words
-from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
@@ -140,14 +138,13 @@ def predict(
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = inputs.of(data.splits[chosen], skip_missing)
-    images, given = inputs.images, processor.inputs
     task: MultipleChoice | OpenEnded
     if is_open:
-        task = OpenEnded(data.texts, processor.texts, given, images, answers_of(model))
+        task = OpenEnded(data.texts, processor.texts, processor.inputs, inputs.images, answers_of(model))
         task.unknown_words(questions)
     else:
         text = with_word_vectors(processor.text, word_vectors)
-        task = MultipleChoice(data.texts, questions.used_texts(), text, given, images)
+        task = MultipleChoice(data.texts, questions.used_texts(), text, processor.inputs, inputs.images)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if processes.is_main_process:

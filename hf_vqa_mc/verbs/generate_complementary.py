@@ -151,7 +151,7 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
     from hf_vqa_mc.data.loading import BUILT
     from hf_vqa_mc.data.opening import open_tables
     from hf_vqa_mc.sources.table import triplet_table
-    from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
+    from hf_vqa_mc.training.questions import questions_of_pairs
 
     opened = open_tables(dataset, config, open_ended=True, expected=BUILT)
     tables, split_of = [], {}

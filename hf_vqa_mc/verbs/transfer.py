@@ -73,7 +73,7 @@ class TransferResult(Result):
 
     ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``, ``fine_tuned`` and ``from_scratch`` are
     results as in training.json; ``skipped`` counts questions without image features, ``unlisted`` pretraining images
-    that are not in the image data; ``overlap`` is that of `image_overlap.overlap`, None for ``overlap_unknown``.
+    that are not in the image data; ``overlap`` is that of `overlap`, None for ``overlap_unknown``.
     """
 
     def report(self) -> Report:
