@@ -13,8 +13,7 @@ from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture
 
 RawImage = Image.Image | str | PathLike[str] | bytes
 """A PIL image; path, URL (http, https) or data URL of an image file; or its content."""
-TIMEOUT = 30.0
-"""Seconds without an answer after which a server counts as not reachable."""
+TIMEOUT = 30.0  # seconds without an answer after which a server counts as not reachable
 
 
 def decoded(content: bytes) -> Image.Image:

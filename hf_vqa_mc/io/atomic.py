@@ -28,8 +28,7 @@ from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_new, check_output, 
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_SYNCED_AT_ONCE = 8
-"""Files written to the disk at a time; a disk takes several in one step."""
+_SYNCED_AT_ONCE = 8  # files written to the disk at a time; a disk takes several in one step
 
 
 @contextlib.contextmanager

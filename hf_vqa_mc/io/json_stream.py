@@ -15,10 +15,8 @@ from typing import IO, Any, TypeVar
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import File, opened, text_lines
 
-CHUNK = 1 << 20
-"""Bytes read at a time; records have hundreds to tens of thousands of characters."""
-BATCH = 1 << 16
-"""Characters of records per batch; larger batches are slower because of Python's garbage collector."""
+CHUNK = 1 << 20  # bytes read at a time; records have hundreds to tens of thousands of characters
+BATCH = 1 << 16  # characters of records per batch; larger batches are slower because of Python's garbage collector
 
 _SPACES = re.compile(r"[ \t\n\r]*")
 _IN_NUMBER = "0123456789+-.eE"

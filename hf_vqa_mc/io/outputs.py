@@ -14,15 +14,12 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError, listed
 
-MANIFEST = ".vqa_mc.json"
-"""The files that a command wrote into a folder, with size and sha256. It is never uploaded."""
-Entry = tuple[int, str]
-"""Size in bytes and sha256 of a file."""
+MANIFEST = ".vqa_mc.json"  # the files that a command wrote into a folder, with size and sha256. It is never uploaded
+Entry = tuple[int, str]  # size in bytes and sha256 of a file
 
 _CACHES = "__pycache__"
 """Folders of Python's caches, which are no reason to refuse an output: harnesses run programs of exports."""
-_SETTLED_SECONDS = 0.1
-"""Age of a file from which a later change also changes its modification time."""
+_SETTLED_SECONDS = 0.1  # age of a file from which a later change also changes its modification time
 _KNOWN: dict[tuple[int, ...], str] = {}
 """sha256 by device, inode, size and modification time; so a file and its hard links are read once per process."""
 
@@ -87,8 +84,7 @@ def check_folder(folder: Path, what: str) -> None:
 class FolderKind:
     """The output folders of a command."""
 
-    command: str
-    """as in their manifest and in messages: ``vqa-mc build``"""
+    command: str  # as in their manifest and in messages: ``vqa-mc build``
     unlisted: Callable[[Path], Mapping[str, Entry] | None] = lambda folder: None
     """the command's files in a folder without a manifest, such as one downloaded from the Hub; None if not its own"""
 

@@ -39,8 +39,7 @@ DAMAGE = (
 """Exceptions of the standard library for archives that cannot be unpacked."""
 
 _CHUNK = 1 << 20
-_REPORTED = 1 << 26
-"""Unpacked bytes between two reports of progress; smaller files are not reported."""
+_REPORTED = 1 << 26  # unpacked bytes between two reports of progress; smaller files are not reported
 _PROGRESS: ContextVar[Progress] = ContextVar("progress", default=silent)
 
 

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.io.packed import DAMAGE, check_size, check_unpacked, is_packed
 
-FREE_DECODED = 10**9
-"""Decoded bytes at any ratio: columns with the same text in every row are common."""
+FREE_DECODED = 10**9  # decoded bytes at any ratio: columns with the same text in every row are common
 _ROW_BYTES = 250
 """Size that a row at least counts as: that of a question in memory, even where the file needs no bytes for it."""
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
 """Formats decoded in this process; for others, such as EPS, PIL would start another program."""
-MOST_PIXELS = 64_000_000
-"""Images with more pixels are not decoded; this many take 192 MB."""
+MOST_PIXELS = 64_000_000  # images with more pixels are not decoded; this many take 192 MB
 
 
 class BrokenImage(ValueError):

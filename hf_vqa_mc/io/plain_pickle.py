@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ADMITTED_KINDS = "biufSU"
-"""Kinds of NumPy's types of numbers and texts."""
+ADMITTED_KINDS = "biufSU"  # kinds of NumPy's types of numbers and texts
 
 
 class Refused(Exception):

@@ -25,24 +25,16 @@ class AnsweringUnitsVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_answering_units"
 
-    image_size: int = 2048
-    """dimensions of an image cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 200
-    """dimensions of a word vector"""
-    lstm_size: int = 512
-    """of each of the two layers that read the question"""
-    size: int = 512
-    """dimensions of question, image and memory"""
-    attention_size: int = 256
-    """units of the attention"""
-    steps: int = 8
-    """answering units, which share their weights"""
+    image_size: int = 2048  #: dimensions of an image cell
+    vocabulary_size: int = 10000  #: number of word indices
+    word_size: int = 200  #: dimensions of a word vector
+    lstm_size: int = 512  #: of each of the two layers that read the question
+    size: int = 512  #: dimensions of question, image and memory
+    attention_size: int = 256  #: units of the attention
+    steps: int = 8  #: answering units, which share their weights
     answers_by: Literal["first", "mean", "last"] = "first"
     """the units that answer: the first one, as in the paper; the mean of all units' scores; or the last one"""
-    dropout: float | int = 0.5
-    """of words, question, image and classifier"""
+    dropout: float | int = 0.5  #: of words, question, image and classifier
 
 
 class AnsweringUnitsForOpenEndedVqa(AttendingModel):

@@ -24,18 +24,12 @@ class BottomUpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_bottom_up"
 
-    image_size: int = 2048
-    """dimensions of a region or cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a word vector; the paper's start as GloVe's (``--word-vectors``)"""
-    size: int = 1024
-    """dimensions of the question and of the joint representation"""
-    attention_dropout: float | int = 0.2
-    """of the attention's hidden units"""
-    dropout: float | int = 0.5
-    """of the classifier"""
+    image_size: int = 2048  #: dimensions of a region or cell
+    vocabulary_size: int = 10000  #: number of word indices
+    word_size: int = 300  #: dimensions of a word vector; the paper's start as GloVe's (``--word-vectors``)
+    size: int = 1024  #: dimensions of the question and of the joint representation
+    attention_dropout: float | int = 0.2  #: of the attention's hidden units
+    dropout: float | int = 0.5  #: of the classifier
 
 
 class BottomUpForOpenEndedVqa(AttendingModel):

@@ -27,16 +27,11 @@ class MacVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_mac"
 
-    image_size: int = 2048
-    """dimensions of an image cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a word vector"""
-    size: int = 512
-    """dimensions of control, memory and all else; even"""
-    steps: int = 4
-    """MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)"""
+    image_size: int = 2048  #: dimensions of an image cell
+    vocabulary_size: int = 10000  #: number of word indices
+    word_size: int = 300  #: dimensions of a word vector
+    size: int = 512  #: dimensions of control, memory and all else; even
+    steps: int = 4  #: MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)
     sees_regions: bool = False
     """whether images are regions, which have no neighbours: linear layers instead of 3x3 convolutions"""
     dropout: float | int = 0.15

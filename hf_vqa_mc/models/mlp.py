@@ -12,8 +12,7 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.model import Model, VqaConfig
 
-INPUTS = ("image", "question", "answer")
-"""Possible inputs; a model sees the answer and any of the others."""
+INPUTS = ("image", "question", "answer")  # possible inputs; a model sees the answer and any of the others
 
 
 @strict
@@ -23,14 +22,10 @@ class MlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_mc_mlp"
 
     inputs: list[str] | tuple[str, ...] = INPUTS
-    image_size: int = 2048
-    """dimensions of image features: ResNet's pooled ones"""
-    text_size: int = 300
-    """dimensions of a word vector"""
-    hidden_size: int = 8192
-    """units of the hidden layer"""
-    dropout: float | int = 0.5
-    """of the hidden layer"""
+    image_size: int = 2048  #: dimensions of image features: ResNet's pooled ones
+    text_size: int = 300  #: dimensions of a word vector
+    hidden_size: int = 8192  #: units of the hidden layer
+    dropout: float | int = 0.5  #: of the hidden layer
 
 
 class CandidateHead(nn.Module):
@@ -47,16 +42,10 @@ class CandidateHead(nn.Module):
         self.output = nn.Linear(hidden_size, 1)
 
     def forward(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor | None = None) -> Tensor:
-        """The candidates' scores.
+        """The candidates' scores, (candidates,).
 
-        Args:
-            shared: (questions, H): the question's part of the hidden units.
-            own: (answers, H): the answer's part.
-            question: int64 (candidates,): question index of each candidate.
-            answer: int64 (candidates,): answer index of each candidate; by default its own index.
-
-        Returns:
-            (candidates,)
+        ``shared`` (questions, H) and ``own`` (answers, H) are the parts of the hidden units; ``question`` and
+        ``answer``, by default its own index, are int64 (candidates,): the indices of each candidate's parts.
         """
         hidden = functional.relu(self.norm(shared[question] + (own if answer is None else own[answer])))
         scores: Tensor = self.output(functional.dropout(hidden, self.dropout, self.training)).squeeze(-1)
@@ -108,8 +97,7 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         """Score each question's choices.
 
         Args:
-            choice_vectors: average word vectors, (batch, choices, text_size); with choice_indices
-                (distinct choices, text_size).
+            choice_vectors: average word vectors, (batch, choices, text_size), or (choices, text_size) with indices.
             image_features: (batch, image_size), if the model sees the image.
             question_vectors: (batch, text_size), if the model sees the question.
             choice_mask: bool (batch, choices); by default all are valid.
@@ -119,9 +107,6 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         Returns:
             ``logits`` (batch, choices), the smallest float for masked choices; with labels also ``loss``: binary
             cross-entropy, averaged over the choices.
-
-        Raises:
-            InputError: an input of the model is missing, or shapes do not match.
         """
         seen = {"image": image_features, "question": question_vectors}
         shape = (choice_vectors if choice_indices is None else choice_indices).shape[:2]

@@ -20,8 +20,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.open_ended_texts import GIVEN
-from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
-from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
+from hf_vqa_mc.models.processor import QUESTION_INPUTS, OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
 from hf_vqa_mc.recipe import CHAO, Recipe
 
 SIZES = (
@@ -41,8 +40,7 @@ SIZES = (
 """Settings of all configs that are determined by image features, texts and training questions."""
 
 
-MOST_STEPS = 100
-"""Maximum of a recurrent model's ``steps``; the papers' models have 4 to 12."""
+MOST_STEPS = 100  # maximum of a recurrent model's ``steps``; the papers' models have 4 to 12
 TASK, OPEN_ENDED_TASK, COUNTER_EXAMPLE_TASK = "multiple-choice-vqa", "open-ended-vqa", "vqa-counterexample"
 """Names of the pipelines."""
 
@@ -57,25 +55,19 @@ class Model:
     ``loss``, as `AnswerMlpForOpenEndedVqa.forward`.
     """
 
-    name: str
-    """value of ``--model``"""
-    title: str
-    """name in cards"""
-    description: str
-    """description in cards: a sentence without full stop"""
-    source: str
-    """paper and section"""
+    name: str  # value of ``--model``
+    title: str  # name in cards
+    description: str  # description in cards: a sentence without full stop
+    source: str  # paper and section
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
     """inputs of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`, and of `IMAGE_INPUTS`, any one of which it
     takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `image_tensors`"""
-    preset: Mapping[str, Any] = field(default_factory=dict)
-    """config arguments that define this model"""
+    preset: Mapping[str, Any] = field(default_factory=dict)  # config arguments that define this model
     settings: Mapping[str, Any] = field(default_factory=dict)
     """defaults of settings that users can change, where they differ from the config's"""
-    recipe: Recipe = CHAO
-    """how it is trained unless settings say otherwise"""
+    recipe: Recipe = CHAO  # how it is trained unless settings say otherwise
     open_ended: bool = False
     """whether it answers from a vocabulary of answers (the labels of its config) instead of picking a choice"""
 
@@ -180,8 +172,7 @@ def model_of(config: PreTrainedConfig) -> Model:
 class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """The settings of a model: sizes of 1 or more, dropouts in [0, 1), other numbers of 0 or more."""
 
-    may_be_zero: ClassVar[tuple[str, ...]] = ()
-    """names of whole numbers that may be 0"""
+    may_be_zero: ClassVar[tuple[str, ...]] = ()  #: names of whole numbers that may be 0
 
     def validate_numbers(self) -> None:
         """Raise InputError unless all numbers are in range."""

@@ -26,29 +26,20 @@ class QuestionLstmVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_question_lstm"
 
     sees_image: bool = False
-    image_size: int = 2048
-    """dimensions of image features"""
-    normalise_image: bool = False
-    """whether image features are L2-normalised"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a learned word vector"""
-    lstm_size: int = 512
-    """units of each layer of the LSTM"""
-    lstm_layers: int = 1
-    """layers of the LSTM"""
+    image_size: int = 2048  #: dimensions of image features
+    normalise_image: bool = False  #: whether image features are L2-normalised
+    vocabulary_size: int = 10000  #: number of word indices
+    word_size: int = 300  #: dimensions of a learned word vector
+    lstm_size: int = 512  #: units of each layer of the LSTM
+    lstm_layers: int = 1  #: layers of the LSTM
     joint_size: int = 0
     """units of the layer (tanh) after the LSTM, which the image is projected to; 0: no such layer, and the image is
     projected linearly to the size of the LSTM's states"""
     hidden_sizes: list[int] | tuple[int, ...] = ()
     """units of the classifier's hidden layers; the paper's is a softmax layer"""
-    fusion: Literal["product", "concatenation"] = "product"
-    """of question and image"""
-    activation: Literal["tanh", "relu", "elu"] = "tanh"
-    """of the classifier's hidden layers"""
-    dropout: float | int = 0.5
-    """of the projected question and image, and of the classifier's hidden layers"""
+    fusion: Literal["product", "concatenation"] = "product"  #: of question and image
+    activation: Literal["tanh", "relu", "elu"] = "tanh"  #: of the classifier's hidden layers
+    dropout: float | int = 0.5  #: of the projected question and image, and of the classifier's hidden layers
 
     may_be_zero = ("joint_size",)
 
@@ -85,9 +76,6 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``, see `answer_output`.
-
-        Raises:
-            InputError: the image is missing, or a question has no words.
         """
         states = question_states(self.lstm, self.words, question_indices)
         joint = states if self.question is None else self.dropout(self.question(self.dropout(states)).tanh())
@@ -102,12 +90,10 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
 class Prefixes(NamedTuple):
     """The distinct prefixes of a batch of questions, the shortest first."""
 
-    words: Tensor
-    """int64 (prefixes,): index of the last word"""
+    words: Tensor  # int64 (prefixes,): index of the last word
     parents: list[Tensor]
     """of each length, int64 (prefixes,): index of the prefix without the last word, among those one word shorter"""
-    questions: Tensor
-    """int64 (questions,): index of the prefix that is the whole question"""
+    questions: Tensor  # int64 (questions,): index of the prefix that is the whole question
 
 
 def prefixes_of(question_indices: Tensor) -> Prefixes:

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, squeezed, words
 
-_BATCH = 1 << 16
-"""texts; the output buffer takes up to five times their memory"""
-_LONGEST = max(map(len, SMALL_NUMBERS))
-"""letters in the longest word for a digit"""
+_BATCH = 1 << 16  # texts; the output buffer takes up to five times their memory
+_LONGEST = max(map(len, SMALL_NUMBERS))  # letters in the longest word for a digit
 _SPELT = np.zeros((len(SMALL_NUMBERS), _LONGEST), np.uint8)
 for _number, _word in enumerate(SMALL_NUMBERS):
     _SPELT[_number, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)

@@ -10,8 +10,7 @@ from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
 from hf_vqa_mc.text.pretrained import load_text_model
 from hf_vqa_mc.text.word_vectors import WordVectors
 
-BATCH, MOST_TOKENS = 256, 128
-"""Texts per batch, and maximum number of tokens of a text; what follows is not read."""
+BATCH, MOST_TOKENS = 256, 128  # texts per batch, and maximum number of tokens of a text; what follows is not read
 Vectors = NDArray[np.float32]
 
 

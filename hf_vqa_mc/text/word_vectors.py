@@ -26,22 +26,18 @@ from hf_vqa_mc.text.vector_files import VectorTable, read_vector_file, table_che
 CORPUS = "corpus"
 DIM, WINDOW, EPOCHS = 100, 5, 5
 """Skip-gram with gensim's own defaults for vectors from the corpus; the paper has no vectors of this kind."""
-MOST_TRAINED = 1_500_000
-"""Sentences, counted once per epoch, above which a large corpus has fewer epochs."""
+MOST_TRAINED = 1_500_000  # sentences, counted once per epoch, above which a large corpus has fewer epochs
 _TRAINING, _REPORTED = "training word vectors", 10_000
 """Name of the step, and sentences after which its progress is reported."""
-PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
-"""The first two bytes of a pickle."""
+PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))  # the first two bytes of a pickle
 
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
     """Word vectors with a name and a checksum."""
 
-    name: str
-    """the file's name, the gensim-data name, or ``corpus``"""
-    sha256: str
-    """checksum of the unpacked file; of words and vectors for .kv files and ``corpus``"""
+    name: str  # the file's name, the gensim-data name, or ``corpus``
+    sha256: str  # checksum of the unpacked file; of words and vectors for .kv files and ``corpus``
     dim: int
     _vectors: NDArray[np.floating] = field(repr=False)
     _row: dict[str, int] = field(repr=False)
@@ -123,8 +119,7 @@ class _Restartable:
     corpus: Callable[[], Iterable[list[str]]]
     progress: Progress
     done: int = 0
-    total: int = 0
-    """sentences of all epochs; 0 before they are counted"""
+    total: int = 0  # sentences of all epochs; 0 before they are counted
 
     def __iter__(self) -> Iterator[list[str]]:
         number = 0

@@ -13,8 +13,7 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.text.wordnet import starts_of
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-_BUFFER = 1 << 20
-"""Minimum number of near words found per call of the kernel."""
+_BUFFER = 1 << 20  # minimum number of near words found per call of the kernel
 
 
 def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:

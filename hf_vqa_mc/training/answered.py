@@ -23,8 +23,7 @@ from hf_vqa_mc.scoring.statistics import accuracy, mean_by
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.questions import ACCURACY, CONSENSUS, NONE, ONE_KIND, PER_TYPE, Questions
 
-DECIMALS = 6
-"""Decimals of scores and attention in files; float32 has 7 significant digits."""
+DECIMALS = 6  # decimals of scores and attention in files; float32 has 7 significant digits
 _FIGURES = ("accuracy", "stderr", "interval", "chance")
 
 
@@ -33,8 +32,7 @@ class Picked:
     """A model's scores of a split's choices."""
 
     questions: Questions
-    logits: NDArray[np.float32]
-    """(questions, choices), padded with the smallest float"""
+    logits: NDArray[np.float32]  # (questions, choices), padded with the smallest float
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
@@ -80,10 +78,7 @@ class Picked:
         }
 
     def to_pandas(self) -> Frame:
-        """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
-
-        Choices are scored independently, so the probabilities do not sum to 1.
-        """
+        """One row per question: question_id, answer (text), label (its index), target, independent probabilities."""
         given = self.questions
         texts = zip(given.choice_lists(), self.labels.tolist(), strict=True)
         scores = zip(self.logits, given.choices != NONE, strict=True)
@@ -110,8 +105,7 @@ class Answered:
 
     questions: Questions
     vocabulary: Sequence[str]
-    best: NDArray[np.int64]
-    """(questions,): index of the answer with the highest score"""
+    best: NDArray[np.int64]  # (questions,): index of the answer with the highest score
     picked: NDArray[np.int64] | None
     """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
     attention: NDArray[np.float32] | None = None

@@ -20,10 +20,8 @@ Done = TypeVar("Done")
 class Part(NamedTuple):
     """The share of a step's batch that a process computes."""
 
-    tensors: dict[str, Tensor]
-    """arguments of the model, with labels"""
-    weight: float
-    """fraction of the step's loss"""
+    tensors: dict[str, Tensor]  # arguments of the model, with labels
+    weight: float  # fraction of the step's loss
 
 
 Batches = Callable[[int, int, int], Part]
@@ -31,10 +29,7 @@ Batches = Callable[[int, int, int], Part]
 
 
 class Order:
-    """The questions of each step, which depend only on the seed and the step.
-
-    Each epoch is a permutation of all questions; batches can span two epochs.
-    """
+    """The questions of each step, by seed and step alone: each epoch is a permutation; batches can span two epochs."""
 
     def __init__(self, questions: int, batch_size: int, seed: int) -> None:
         self._questions, self._batch_size, self._seed = questions, batch_size, seed
@@ -61,11 +56,7 @@ class Order:
 def sampled_choices(
     questions: Questions, rows: NDArray[np.int64], decoys: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """(rows, 1 + decoys): indices of the target, then of the decoys, padded with NONE.
-
-    For each question a kind of decoys is drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018,
-    supplement A.4).
-    """
+    """(rows, 1 + decoys): indices of target and decoys of one kind, padded with NONE (Chao et al. 2018, A.4)."""
     kinds, labels = questions.kinds[rows], questions.labels[rows, None]
     np.put_along_axis(kinds, labels, NONE, 1)  # exclude the target
     keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))

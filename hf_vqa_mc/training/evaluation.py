@@ -39,12 +39,9 @@ class PredictResult(Result):
     config: str
     split: str
     found: Picked | Answered
-    skipped: int
-    """number of questions on images without features or captions"""
-    output: Path | None
-    """file of the predictions; None if they were not written"""
-    word_changes: WordChanges
-    """changes of the questions' words, as in training"""
+    skipped: int  #: number of questions on images without features or captions
+    output: Path | None  #: file of the predictions; None if they were not written
+    word_changes: WordChanges  #: changes of the questions' words, as in training
 
     @property
     def results(self) -> dict[str, Any]:
@@ -115,11 +112,7 @@ def predict(
     progress: Progress = silent,
     rows: Mapping[str, pa.Table] | None = None,
 ) -> PredictResult:
-    """Answer the questions of a split with a trained model; arguments and errors are those of ``hf_vqa_mc.predict``.
-
-    ``rows`` are the splits of the config if they were read already. Questions are changed as in the model's training
-    (``--first-words``, ``--shuffle-words``). With several processes each scores its share; all return the same result.
-    """
+    """Answer the questions of a split, changed as in training; arguments and errors: ``hf_vqa_mc.predict``."""
     read = (dataset, checkpoint, features, word_vectors, captions, candidates)
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
     check_output_files(outputs, [Path(one) for one in read if one is not None], overwrite)

@@ -59,16 +59,12 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from torch import Tensor
 
-LOSS_CHECKED = 50
-"""Steps between two checks that the loss is finite."""
-AHEAD = 4
-"""Batches prepared in advance."""
-PACKAGES = ("torch", "transformers", "accelerate", "datasets")
-"""Packages whose versions are recorded."""
+LOSS_CHECKED = 50  # steps between two checks that the loss is finite
+AHEAD = 4  # batches prepared in advance
+PACKAGES = ("torch", "transformers", "accelerate", "datasets")  # packages whose versions are recorded
 _MAY_CHANGE = {"output", "features", "word_vectors", "captions", "candidates", "dataset"}
 """Settings that may differ when a run is resumed; the contents of paths are compared instead."""
-_PATHS = (*sorted(_MAY_CHANGE), "init_from")
-"""Settings with paths, of which only the name is published."""
+_PATHS = (*sorted(_MAY_CHANGE), "init_from")  # settings with paths, of which only the name is published
 
 logger = logging.getLogger(__name__)
 
@@ -80,14 +76,10 @@ class TrainingDiverged(InputError):
 def train(
     settings: TrainingSettings, progress: Progress = silent, rows: Mapping[str, pa.Table] | None = None
 ) -> TrainResult:
-    """Train a model, validate it on schedule, and test the best checkpoint once.
+    """Train a model, validate it on schedule, and test the best checkpoint once; errors as ``hf_vqa_mc.train``.
 
-    An interrupted run resumes from its last validation; on a CPU its results are the same as without interruption.
-    With several processes (``torchrun``, ``accelerate launch``) each computes its share of a batch, and batch
-    normalisation sees that share. The main process logs each validation, with the figures in the log record's
-    ``validation``. ``rows`` are the splits of the config if they were read already.
-
-    Errors are those of ``hf_vqa_mc.train``.
+    A resumed run gives the same results on a CPU. The main process logs each validation, with the figures in the log
+    record's ``validation``. ``rows`` are the splits of the config if they were read already.
     """
     check_run_folder(settings.output)
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))

@@ -18,7 +18,7 @@ from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
+from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
 from hf_vqa_mc.training.captions import captions_in
@@ -32,11 +32,7 @@ _PER_IMAGE = dict(zip(IMAGE_INPUTS, ("one vector", "a grid", "regions"), strict=
 
 
 class Candidates:
-    """The candidate images in a file of ``vqa-mc generate complementary``, (questions, candidates), nearest first.
-
-    There are ``count`` per question (None: any number), all of which have ``features``. Raises InputError if the file
-    is another one, OSError if it cannot be read.
-    """
+    """Candidate images of ``vqa-mc generate complementary``, (questions, candidates), the nearest first."""
 
     def __init__(self, path: Path, features: ImageFeatures, count: int | None = None) -> None:
         self.path = path
@@ -67,10 +63,7 @@ class Candidates:
             )
 
     def of(self, questions: Questions, skip: bool) -> Questions:
-        """The questions with candidates, and the picked ones: the most similar image of another question of the pair.
-
-        Errors are those of `ModelInputs.of`.
-        """
+        """The questions with candidates, and the picked ones: the nearest image of another question of the pair."""
         partners = defaultdict(set)
         for pair, image_id in zip(questions.together or (), questions.image_ids, strict=False):
             partners[pair].add(image_id)
@@ -130,10 +123,7 @@ class ModelInputs:
         return cls(images, first or None, captions, ranked)
 
     def of(self, questions: Questions, skip: bool) -> tuple[Questions, int]:
-        """The questions for which all inputs exist, with captions and candidates, and the number of the others.
-
-        Raises InputError if all lack one of them, or if some do and ``skip`` is false.
-        """
+        """The questions with all inputs, and the number of the others; raises InputError for these unless ``skip``."""
         count, lacking = len(questions), "are on images without {}, the first on image_id"
         if self.images is not None:
             without = lacking.format(f"features in {self.images.folder}")
@@ -230,10 +220,7 @@ def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[st
 
 
 def named_word_vectors(settings: TrainingSettings, otherwise: str = f", or --word-vectors {CORPUS}") -> str:
-    """The word vectors of a new model: those given, or ``corpus`` if the decoys were made with it.
-
-    Raises InputError, ending with ``otherwise``, if none are given and the decoys were made with a file.
-    """
+    """The given word vectors, or ``corpus`` if the decoys were made with it; raises InputError if unknown."""
     if settings.word_vectors is not None:
         return settings.word_vectors
     made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}

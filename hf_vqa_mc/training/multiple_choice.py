@@ -24,15 +24,11 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
-AT_ONCE = 128
-"""Questions per forward pass."""
+AT_ONCE = 128  # questions per forward pass
 
 
 class MultipleChoice:
-    """Picking one of a question's choices, whose ``used`` texts of `Splits.texts` are encoded once.
-
-    ``inputs`` are those of the model.
-    """
+    """Picking one of a question's choices, whose ``used`` texts of `Splits.texts` are encoded once."""
 
     def __init__(
         self,
@@ -82,10 +78,7 @@ class MultipleChoice:
     def evaluate(
         self, model: "PreTrainedModel", questions: Questions, accelerator: "Accelerator", progress: Progress = silent
     ) -> Picked:
-        """Score all choices; blocks of questions are distributed over processes, all return the same.
-
-        Raises InputError if a score is not finite.
-        """
+        """Score all choices, in all processes together; all return the same. Raises InputError for NaN scores."""
         model.train(False)
         score = partial(self._scores, model, questions)
         if isinstance(model, MlpForMultipleChoiceVqa) and accelerator.device.type == "cpu":

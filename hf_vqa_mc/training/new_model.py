@@ -19,9 +19,8 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import Layouts, rules
 from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
 from hf_vqa_mc.models.question_words import FEWEST, QuestionWords, most_frequent
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.model_inputs import check_same_features, run_word_vectors, with_word_vectors
 from hf_vqa_mc.training.multiple_choice import MultipleChoice

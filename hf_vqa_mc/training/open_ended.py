@@ -25,21 +25,15 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
-AT_ONCE, GRIDS_AT_ONCE = 1024, 64
-"""Questions per forward pass, without and with a grid or regions of the image."""
-NO_ANSWER = -1
-"""Answer index of a question whose answer is not in the vocabulary."""
-MAP_SIDE = 7
-"""Cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)."""
+AT_ONCE, GRIDS_AT_ONCE = 1024, 64  # questions per forward pass, without and with a grid or regions of the image
+NO_ANSWER = -1  # answer index of a question whose answer is not in the vocabulary
+MAP_SIDE = 7  # cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)
 
 logger = logging.getLogger(__name__)
 
 
 class OpenEnded:
-    """Answering from a vocabulary; the distinct ``questions``, `Splits.texts`, are converted once.
-
-    ``inputs`` are those of the model.
-    """
+    """Answering from a vocabulary; the distinct ``questions``, `Splits.texts`, are converted once."""
 
     def __init__(
         self,
@@ -191,11 +185,7 @@ def soft_scores(counts: NDArray[np.int64], annotators: int) -> NDArray[np.float6
 
 
 def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Spread the attention to each region (questions, regions), 0 for padding, evenly over its box.
-
-    ``boxes`` are (questions, regions, 4), see `box_weights`. Returns float32 (questions, `MAP_SIDE` squared): the
-    attention to each cell, in row-major order.
-    """
+    """Spread attention to regions (questions, regions) evenly over boxes: float32 (questions, `MAP_SIDE`²)."""
     weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
     return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
 

@@ -12,10 +12,8 @@ from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.recipe import Optimizer
 from hf_vqa_mc.training.settings import TrainingSettings
 
-MOMENTUM = 0.9
-"""Of sgd (Chao et al. 2018, supplement A.4)."""
-DECAY = 0.55
-"""Exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)."""
+MOMENTUM = 0.9  # of sgd (Chao et al. 2018, supplement A.4)
+DECAY = 0.55  # exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)
 WARM_UP = 10
 """The decay of averages at step t, from 0, is at most (1 + t) / (10 + t), as in TensorFlow, so that the random weights
 of the beginning are soon forgotten."""
@@ -96,10 +94,7 @@ def change_gradients(
 def averaged_weights(
     model: nn.Module, decay: float, tensors: Mapping[str, Tensor] | None = None, step: int = 0
 ) -> AveragedModel:
-    """A model with the exponential moving average of each weight from the given ones on.
-
-    After ``step`` steps the averages are those of `average_tensors` among ``tensors``.
-    """
+    """Moving averages of weights from the given ones on; after ``step`` steps, those among ``tensors``."""
 
     def mean(averages: Tensors, weights: Tensors, updates: Tensor | int) -> None:
         torch._foreach_lerp_(averages, weights, 1 - min(decay, int(updates) / (int(updates) + WARM_UP - 1)))

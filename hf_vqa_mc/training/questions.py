@@ -22,64 +22,47 @@ from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
 from hf_vqa_mc.scoring.consensus import choice_consensus
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
-NONE = -1
-"""Padding for rows with fewer choices."""
-ONE_KIND = 0
-"""The kind of all decoys if the dataset has no choice_kinds."""
+NONE = -1  # padding for rows with fewer choices
+ONE_KIND = 0  # the kind of all decoys if the dataset has no choice_kinds
 ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"
 """A dataset's own metric, which follows from its rows."""
 PAIR, OTHER = "pair", "complementary_"
 """Column with the number of a question's balanced pair, and prefix of the columns of a pair's second question."""
-PROGRAM = "semantic_str"
-"""Column of GQA's programs."""
+PROGRAM = "semantic_str"  # column of GQA's programs
 
 _IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
-_OBJECTS = r" \((?:\d[\d,]*|-)\)"
-"""Ids of the objects that a step of a program finds, which give the answer away."""
+_OBJECTS = r" \((?:\d[\d,]*|-)\)"  # ids of the objects that a step of a program finds, which give the answer away
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
     """The questions of a split with their choices or answers."""
 
-    location: str
-    """location of the split, for messages"""
+    location: str  # location of the split, for messages
     question_ids: list[str]
     image_ids: list[str]
-    texts: NDArray[np.int64]
-    """(questions,): text index of each question in `Splits.texts`"""
+    texts: NDArray[np.int64]  # (questions,): text index of each question in `Splits.texts`
     targets: list[str]
     """the answer: the annotators' most frequent one, or the only one; "" in all rows if it is not published"""
-    answers: list[list[str]]
-    """of all annotators; without such, of open-ended models the target, of others none"""
+    answers: list[list[str]]  # of all annotators; without such, of open-ended models the target, of others none
     choices: NDArray[np.int64]
     """(questions, choices): index of each choice in ``choice_texts``, padded with NONE; 0 columns without choices"""
-    kinds: NDArray[np.int8]
-    """(questions, choices): kind of each choice, padded with NONE"""
-    labels: NDArray[np.int64]
-    """(questions,): index of the target in the choices; NONE without choices"""
-    choice_texts: Sequence[str] = ()
-    """distinct texts of all choices; of multiple-choice models `Splits.texts`"""
-    open_ended: bool = False
-    """whether an open-ended model reads them"""
-    metric: str = ACCURACY
-    """the dataset's own"""
-    types: list[str] | None = None
-    """question types; None if the dataset has none"""
-    answer_types: list[str] | None = None
-    """such as yes/no, number and other; None if the dataset has none"""
+    kinds: NDArray[np.int8]  # (questions, choices): kind of each choice, padded with NONE
+    labels: NDArray[np.int64]  # (questions,): index of the target in the choices; NONE without choices
+    choice_texts: Sequence[str] = ()  # distinct texts of all choices; of multiple-choice models `Splits.texts`
+    open_ended: bool = False  # whether an open-ended model reads them
+    metric: str = ACCURACY  # the dataset's own
+    types: list[str] | None = None  # question types; None if the dataset has none
+    answer_types: list[str] | None = None  # such as yes/no, number and other; None if the dataset has none
     together: list[str] | None = None
     """balanced pair or closed answer set of each question, "" for none; None if the dataset has neither"""
-    groups: list[str] | None = None
-    """the group of each question, for models that need one"""
-    captions: list[str] | None = None
-    """a caption of each question's image, for models that need one"""
+    groups: list[str] | None = None  # the group of each question, for models that need one
+    captions: list[str] | None = None  # a caption of each question's image, for models that need one
     candidates: NDArray[np.object_] | None = None
     """(questions, candidates): image ids of possible counter-examples, the most similar first"""
     distances: NDArray[np.float64] | None = None
     """(questions, candidates): of their features from those of the question's image"""
-    picked: NDArray[np.int64] | None = None
-    """(questions,): index of the candidate that people picked, or `NO_PICK`"""
+    picked: NDArray[np.int64] | None = None  # (questions,): index of the candidate that people picked, or `NO_PICK`
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -125,8 +108,7 @@ class Questions:
 class Splits:
     """A dataset's splits and their texts."""
 
-    texts: list[str]
-    """distinct texts"""
+    texts: list[str]  # distinct texts
     splits: dict[str, Questions]
 
     def sha256(self) -> str:
@@ -263,10 +245,7 @@ def _groups(rows: pa.Table, location: str, group: str) -> list[str]:
 
 
 def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
-    """All human answers to each question, lists of text or of records; None without such a column.
-
-    Raises InputError if one of them is null.
-    """
+    """All human answers, lists of text or of records; None without such a column. Raises InputError for null ones."""
     column = rows.select(["answers"]).combine_chunks()["answers"] if "answers" in rows.column_names else None
     if column is None or not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
         return None

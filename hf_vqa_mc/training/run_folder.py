@@ -43,17 +43,12 @@ RECORD, PREDICTIONS = "training.json", "predictions.json"
 class State:
     """The state of a run."""
 
-    settings: dict[str, Any]
-    """settings that change the result"""
-    step: int = 0
-    """number of steps done"""
-    curve: list[dict[str, Any]] = field(default_factory=list)
-    """one point per validation"""
-    best: float = -1.0
-    """accuracy of the best validation"""
+    settings: dict[str, Any]  # settings that change the result
+    step: int = 0  # number of steps done
+    curve: list[dict[str, Any]] = field(default_factory=list)  # one point per validation
+    best: float = -1.0  # accuracy of the best validation
     best_step: int = 0
-    seconds: float = 0.0
-    """training time, without interruptions"""
+    seconds: float = 0.0  # training time, without interruptions
     finished: bool = False
 
 
@@ -138,14 +133,10 @@ class TrainResult(Result):
     """A finished training run."""
 
     settings: TrainingSettings
-    record: dict[str, Any]
-    """training.json of the best checkpoint"""
-    validated_on: str
-    """key of the validation result, by which the checkpoint was chosen"""
-    reported_on: str | None
-    """key of the test result; None if the dataset has no such split"""
-    curve: str = ""
-    """path of the learning curve's picture, or why there is none"""
+    record: dict[str, Any]  #: training.json of the best checkpoint
+    validated_on: str  #: key of the validation result, by which the checkpoint was chosen
+    reported_on: str | None  #: key of the test result; None if the dataset has no such split
+    curve: str = ""  #: path of the learning curve's picture, or why there is none
 
     @property
     def model_folder(self) -> Path:
@@ -219,12 +210,7 @@ def picking_the_target(results: Mapping[str, Any]) -> str:
 
 
 def draw_curve(record: Mapping[str, Any], validated: Mapping[str, Any], path: Path) -> None:
-    """Draw training loss, validation score, chance and drops of the learning rate of training.json as PNG.
-
-    ``validated`` are the results on the validation questions.
-
-    Raises MissingExtra if matplotlib is not installed.
-    """
+    """Draw training loss, validation score, chance and learning rate drops; ``validated``: results."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -22,7 +22,7 @@ from hf_vqa_mc.training.settings import TrainingSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from hf_vqa_mc.models.vqa_processor import VqaProcessor
+    from hf_vqa_mc.models.processor import VqaProcessor
     from hf_vqa_mc.training.multiple_choice import MultipleChoice
     from hf_vqa_mc.training.open_ended import OpenEnded
 
@@ -38,23 +38,16 @@ class RunInputs(NamedTuple):
     task: "MultipleChoice | OpenEnded"
     train: Questions
     validation: Questions
-    validated_on: str
-    """`VALIDATION` or `HELD_OUT`"""
-    reported: Questions | None
-    """the test questions, scored once; None if there is no such split"""
-    reported_on: str | None
-    """name of their split"""
-    about: dict[str, Any]
-    """everything that the result depends on, except the settings, for training.json"""
+    validated_on: str  # `VALIDATION` or `HELD_OUT`
+    reported: Questions | None  # the test questions, scored once; None if there is no such split
+    reported_on: str | None  # name of their split
+    about: dict[str, Any]  # everything that the result depends on, except the settings, for training.json
 
 
 def prepare_inputs(
     settings: TrainingSettings, progress: Progress, rows: Mapping[str, pa.Table] | None = None
 ) -> RunInputs:
-    """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match.
-
-    ``rows`` are the splits of the config if they were read already.
-    """
+    """Read the inputs of a run and create its model; ``rows`` are the config's splits if they were read already."""
     declared, location = MODELS.find(settings.model), f"{settings.dataset}, {settings.config}"
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
     settings.check_task(declared.open_ended)
@@ -157,10 +150,9 @@ def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
 
 
 def sampled(train: Questions, count: int | None, seed: int) -> Questions:
-    """A random sample of the training questions, in their order.
+    """A random sample of the training questions, in their order; groups (`Questions.together`) stay together.
 
-    Questions that belong together (`Questions.together`) are all in the sample or all left out. It has fewer than
-    ``count`` questions only if no smaller group is left to fill it. Raises InputError if there are too few questions.
+    It has fewer than ``count`` questions only if no smaller group is left to fill it.
     """
     if count is None:
         return train

@@ -59,11 +59,9 @@ _NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_f
 """Settings that are not part of a recipe, or whose contents are compared."""
 _OF_RECIPE = ("dataset", "model", "word_vectors", "skip_missing", "first_words", "shuffle_words")
 """Settings that fine-tuning takes from the recipe of the pretraining."""
-_OF_PRETRAINED = {"model", "model_settings"}
-"""Settings that fine-tuning takes from the pretrained model."""
+_OF_PRETRAINED = {"model", "model_settings"}  # settings that fine-tuning takes from the pretrained model
 
-Result = dict[str, Any]
-"""Accuracy, stderr, chance and so on of a split, as in training.json."""
+Result = dict[str, Any]  # accuracy, stderr, chance and so on of a split, as in training.json
 
 logger = logging.getLogger(__name__)
 
@@ -77,19 +75,11 @@ def transfer(
     image_data: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Pretrain a model, test it on each target, fine-tune it on each and test again; return transfer.json's content.
+    """Pretrain a model, test it on each target, fine-tune it on each and test again; return transfer.json.
 
-    The same call resumes an interrupted transfer. Errors are those of ``hf_vqa_mc.transfer``.
-
-    Args:
-        recipe: of the pretraining and of training from scratch. ``dataset`` has all configs, ``config`` is the
-            pretraining's, ``output`` the folder of the transfer, ``features`` the folder in which `vqa-mc features`
-            created one for each config; with ``init_from`` that checkpoint replaces the pretraining.
-        fine_tuning: recipe of the fine-tuning, which takes dataset, model, paths and word changes from ``recipe``.
-        targets: configs to test on.
-        from_scratch: also train the same model on each target alone.
-        image_data: Visual Genome's ``image_data.json``, which maps its images to COCO ids.
-        progress: called with (step, done, total).
+    The same call resumes an interrupted transfer. ``recipe`` is that of the pretraining and of training from scratch;
+    its ``features`` folder has one for each config; with ``init_from`` that checkpoint replaces the pretraining.
+    ``fine_tuning`` takes dataset, model, paths and word changes from it. Errors are those of ``hf_vqa_mc.transfer``.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(

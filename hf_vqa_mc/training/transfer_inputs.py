@@ -44,11 +44,9 @@ if TYPE_CHECKING:
 IMAGE_DATA = "image_data.json"
 IMAGE_DATA_URL = f"https://homes.cs.washington.edu/~ranjay/visualgenome/data/dataset/{IMAGE_DATA}.zip"
 
-VISUAL_GENOME, COCO = "Visual Genome", "COCO"
-"""Values of ``Source.image_numbering``."""
+VISUAL_GENOME, COCO = "Visual Genome", "COCO"  # values of ``Source.image_numbering``
 
-ImageData = Mapping[str, str | None]
-"""Visual Genome's image_id to the COCO id, None if it is not an image of COCO."""
+ImageData = Mapping[str, str | None]  # Visual Genome's image_id to the COCO id, None if it is not an image of COCO
 
 
 class QuestionImages(NamedTuple):
@@ -73,18 +71,12 @@ class QuestionImages(NamedTuple):
 class Inputs(NamedTuple):
     """The inputs of a transfer."""
 
-    recipe: TrainingSettings
-    """the given recipe, with the model and the word vectors filled in"""
-    features: Mapping[str, Path | None]
-    """config to the folder of its image features"""
-    splits: Mapping[str, str]
-    """target to its reported split"""
-    trained: QuestionImages | None
-    """training split of the pretraining; None if the dataset does not have it"""
-    tested: Mapping[str, QuestionImages]
-    """target to the images of its reported split"""
-    identity: Mapping[str, Any]
-    """everything that the results depend on, except the recipes; by name"""
+    recipe: TrainingSettings  # the given recipe, with the model and the word vectors filled in
+    features: Mapping[str, Path | None]  # config to the folder of its image features
+    splits: Mapping[str, str]  # target to its reported split
+    trained: QuestionImages | None  # training split of the pretraining; None if the dataset does not have it
+    tested: Mapping[str, QuestionImages]  # target to the images of its reported split
+    identity: Mapping[str, Any]  # everything that the results depend on, except the recipes; by name
 
 
 def check_inputs(recipe: TrainingSettings, targets: Sequence[str], progress: Progress) -> Inputs:
@@ -176,10 +168,7 @@ def _model(
 def _features(
     recipe: TrainingSettings, config: "PreTrainedConfig", images: Mapping[str, set[str]]
 ) -> dict[str, ImageFeatures | None]:
-    """The image features of each config, if the model sees images.
-
-    They are in the folder of the config or of another config of its source; of several the most complete are taken.
-    """
+    """The image features of each config, if the model sees images: the most complete of those of its source."""
     folder, model = recipe.features, recipe.model
     if folder is None or model_of(config).inputs.isdisjoint(IMAGE_INPUTS):
         return dict.fromkeys(images, open_images(folder, config, model))

@@ -46,8 +46,7 @@ class GenerateComplementarySettings:
 class GenerateComplementaryResult(Result):
     """The candidates of each question."""
 
-    candidates: "pa.Table"
-    """one row per question, columns ``engines.complementary.COMPLEMENTARY``"""
+    candidates: "pa.Table"  #: one row per question, columns ``engines.complementary.COMPLEMENTARY``
     figures: Mapping[str, Any]
     output: Path | None = None
 

@@ -16,8 +16,7 @@ from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
 SOURCE, SHOWN = "easyvqa", "easyvqa_iou_qou"
-AUDITED_CONFIGS = ("easyvqa_random_uniform", SHOWN)
-"""Decoys drawn at random, and IoU and QoU decoys."""
+AUDITED_CONFIGS = ("easyvqa_random_uniform", SHOWN)  # decoys drawn at random, and IoU and QoU decoys
 VARIANTS = tuple(f"{SOURCE}_{name}" for name in ("random_uniform", "random_frequency", "iou", "qou", "iou_qou"))
 TYPES, SHAPES = ("color", "shape", "yes/no"), ("circle", "rectangle", "triangle")
 CAPTION = "answers: from the choices alone; color, shape, yes/no: from question and choices, by type of question"

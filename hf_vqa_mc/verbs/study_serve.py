@@ -41,8 +41,7 @@ class StudyServeSettings:
 class StudyServeResult(Result):
     """The progress of a study."""
 
-    progress: dict[str, tuple[int, int]]
-    """answers so far and answers wanted, by condition"""
+    progress: dict[str, tuple[int, int]]  #: answers so far and answers wanted, by condition
 
     def report(self) -> Report:
         """The answers of each condition."""

@@ -13,8 +13,7 @@ from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import TrainingSettings
 
-STEPS = ("from_scratch", "as_is", "fine_tuned")
-"""In the order of Table 6's columns."""
+STEPS = ("from_scratch", "as_is", "fine_tuned")  # in the order of Table 6's columns
 
 
 @settings
