@@ -31,8 +31,7 @@ FEWEST, MOST, THRESHOLD = 10, 100, 0.2
 take all regions above a threshold; the numbers are those of their program, tools/generate_tsv.py."""
 UNKNOWN = -1.0  # score and label of regions whose publisher reports none
 
-IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")
-"""A model's input: pooled features, features of grid cells, or features of regions."""
+IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")  # one vector, cells, or regions
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,7 @@ class FeatureKind:
     """A kind of image features: the same kind and the same image give the same features."""
 
     backbone: str  # ``pixels``, ``efficientnet-lite1``, or a model's name on the Hub, or the name of a folder
-    revision: str
-    """commit of the weights on the Hub, or checksum of the folder or of the weights; `IMPORTED` features have none"""
+    revision: str  # commit or checksum of the weights; `IMPORTED` features have none
     grid: int | None  # cells per side; None for one vector per image
     dim: int
     precision: Precision

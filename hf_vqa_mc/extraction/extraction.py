@@ -52,8 +52,7 @@ class FeaturesResult(Result):
     missing: list[str] = field(default_factory=list)  #: image_ids
     broken: dict[str, str] = field(default_factory=dict)  #: image_id to the reason why the image cannot be decoded
     views: dict[str, Box] = field(default_factory=dict)  #: image_id to the part of the image that a grid covers
-    region_counts: tuple[int, int] | None = None
-    """minimum and maximum number of regions per image; None for other features"""
+    region_counts: tuple[int, int] | None = None  #: minimum and maximum number of regions per image
 
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""

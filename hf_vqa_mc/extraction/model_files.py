@@ -44,10 +44,7 @@ class ModelFiles:
                 )
 
     def load(self, model_class: Any, device: torch.device) -> tuple[Any, Any, list[str]]:  # noqa: ANN401  untyped
-        """Image processor, model for inference, and the names of the weights that the files lack.
-
-        Images are always preprocessed with the PIL backend, which differs from torchvision's by more than rounding.
-        """
+        """Image processor (PIL's; torchvision's differs by more than rounding), model, names of missing weights."""
         from transformers import AutoImageProcessor
 
         processors: Any = AutoImageProcessor  # without types

@@ -255,10 +255,7 @@ def _graph(graph: RawGraph, location: str) -> _Stored:
 
 @cache
 def name_vector(name: str) -> NDArray[np.float32]:
-    """The vector of length 1 of a name, float32 (`NAME_SIZE`,).
-
-    Its signs are random and fixed, so that a linear layer can learn any embedding of a few hundred names.
-    """
+    """The vector of length 1 of a name, float32 (`NAME_SIZE`,): random signs that are always the same."""
     signs = np.unpackbits(np.frombuffer(sha256(name.encode()).digest(), np.uint8))[:NAME_SIZE]
     return np.asarray((2 * signs.astype(np.float32) - 1) / np.float32(NAME_SIZE**0.5))
 

@@ -29,8 +29,7 @@ from hf_vqa_mc.extraction.backbones import WHOLE, FeatureKind, Regions, image_te
 from hf_vqa_mc.io.atomic import locked, write_bytes
 from hf_vqa_mc.io.json_stream import read_json
 
-SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
-"""A file is written when one of these is reached; a killed process loses at most a minute of work."""
+SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0  # a file is written at one of these
 HASH_BYTES = 32
 INDEX = "index.json"
 

@@ -89,10 +89,7 @@ class TextFeatures:
         return {word for text in dict.fromkeys(texts) for word in words_of(text)} - self.without - self._row.keys()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The mean vector of each text's words, not normalised: float32 (texts, dim), 0 if no word has one.
-
-        Raises InputError if a word is not in the vocabulary, and there is no file.
-        """
+        """The mean vector of each text's words, float32 (texts, dim); raises InputError for new words."""
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         table, ids, starts = self._looked_up(list(distinct), warns=True)
         means = np.zeros((len(distinct), self.dim), np.float32)

@@ -52,7 +52,6 @@ def find_backbone(
 
     Raises:
         InputError: there is no such model, or it has no such grid.
-        MissingExtra: the packages of efficientnet-lite1 are not installed.
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
     """
     if regions is not None:

@@ -25,12 +25,7 @@ T = TypeVar("T")
 
 @contextlib.contextmanager
 def connected(address: str | None = None) -> Iterator[None]:
-    """Connect to a Ray cluster, or start Ray on this machine without an address; an existing connection is used.
-
-    Raises:
-        InputError: no cluster answers.
-        MissingExtra: Ray is not installed.
-    """
+    """Connect to a Ray cluster, or start Ray on this machine without an address; an existing connection is used."""
     try:
         import ray
     except ImportError:
@@ -164,10 +159,7 @@ def contains(folder: str, location: str) -> bool:
 
 @dataclass(frozen=True)
 class Storage:
-    """A folder, by path or fsspec URL, whose files appear complete or not at all.
-
-    Every operation raises OSError with the file's location if the storage does not answer or refuses.
-    """
+    """A folder, by path or fsspec URL, whose files appear complete or not at all; errors are OSError."""
 
     location: str  # credentials come from the environment, never from the URL
 

@@ -36,15 +36,10 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
-    """Iterate over the items of a JSON file's list, in batches of about ``BATCH`` characters.
+    """Iterate over the items of a JSON file's list, plain or packed, in batches of about ``BATCH`` characters.
 
-    Args:
-        file: in UTF-8, plain or packed.
-        key: the field that holds the list; None if the file is the list.
-        others: receives the values of the object's other fields.
-
-    Raises:
-        InputError: the file is not JSON, is truncated, or does not hold such a list exactly once.
+    ``key`` is the field that holds the list (None: the file is the list); ``others`` receives the other fields. Raises
+    InputError if the file is not JSON, is truncated, or does not hold such a list exactly once.
     """
     if key is not None:
         for _, batch in items_of_lists(file, (key,), others):
@@ -83,11 +78,7 @@ def items_of_lists(
 
 
 def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
-    """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice.
-
-    Raises:
-        InputError: the file is not JSON, is truncated, or is not an object.
-    """
+    """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice."""
     with _opened(file) as text:
         text.expect("{", "a JSON object")
         yield from text.batches((field, text.value(f"field {field!r}")) for field in text.field_names())

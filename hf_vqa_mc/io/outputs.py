@@ -25,10 +25,7 @@ _KNOWN: dict[tuple[int, ...], str] = {}
 
 
 def check_output_file(path: Path, option: str, inputs: Iterable[Path] = (), overwrite: bool = False) -> None:
-    """Raise InputError unless a file can be written at the path that ``option`` names, outside of all ``inputs``.
-
-    An existing file is replaced only with ``overwrite``.
-    """
+    """Raise InputError unless the file that ``option`` names can be written, and is new (or with ``overwrite``)."""
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; give a file in it")
     if path.exists() and not path.is_file():
@@ -90,13 +87,10 @@ class FolderKind:
 
 
 def check_output(output: Path, kind: FolderKind, overwrite: bool = False, option: str = "output") -> list[str]:
-    """Raise InputError unless the output can be replaced or extended without loss.
+    """The files in an output that are not listed; raises InputError unless it can be replaced without loss.
 
     It is new (in an existing folder), an empty folder, or one of this kind in which all files are listed and
     unchanged. With ``overwrite``, changed files may be replaced, and files that are not listed are kept.
-
-    Returns:
-        The files in it that are not listed.
     """
     what, target = f"{option} {output}", Path(os.path.realpath(output))
     check_folder(target, option)

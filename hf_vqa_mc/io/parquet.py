@@ -17,12 +17,7 @@ _ROW_BYTES = 250
 
 
 def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN401  as for ParquetFile
-    """Raise InputError if a Parquet file of ``size`` bytes decodes to more than `check_size` allows.
-
-    Raises:
-        pyarrow.ArrowInvalid: it is not a Parquet file.
-        OSError: it cannot be read, or is damaged.
-    """
+    """Raise InputError if a Parquet file of ``size`` bytes decodes to more than `check_size` allows."""
     with pq.ParquetFile(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         decoded = max(sum(group.total_byte_size for group in groups), _ROW_BYTES * file.metadata.num_rows)
@@ -30,10 +25,7 @@ def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN40
 
 
 def check_files(paths: Iterable[Path]) -> None:
-    """Raise InputError if a packed or Parquet file holds more than it may; its content counts, not its name.
-
-    ``datasets`` would unpack it without a limit. Damaged files are left to ``datasets``.
-    """
+    """Raise InputError if a packed or Parquet file holds too much for ``datasets``, which unpacks without a limit."""
     for path in paths:
         with path.open("rb") as file:
             start = file.read(6)

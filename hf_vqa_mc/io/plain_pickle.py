@@ -90,8 +90,5 @@ class _PlainUnpickler(pickle._Unpickler):
 
 
 def unpickled(content: bytes, others: Mapping[str, Callable[..., Any]]) -> Any:  # noqa: ANN401
-    """Unpickle plain values, `PickledArray` for arrays, and ``others`` in place of more globals, "MODULE NAME".
-
-    Raises Refused for other globals, and any exception for a damaged pickle.
-    """
+    """Plain values, `PickledArray` for arrays, and ``others`` in place of "MODULE NAME"; raises Refused for more."""
     return _PlainUnpickler(content, others).load()

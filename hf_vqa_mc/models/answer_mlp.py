@@ -31,8 +31,7 @@ class AnswerMlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_answer_mlp"
 
     inputs: list[str] | tuple[str, ...] = ("image", "question")
-    separate: bool = False
-    """whether each input has a first hidden layer of its own, taken from a model trained separately"""
+    separate: bool = False  #: whether each input has a first hidden layer of a separately trained model
     image_size: int = 2048  #: dimensions of image features
     bag_size: int = 1030  #: length of a question's bag of words
     text_size: int = 300  #: dimensions of a question's vector
@@ -165,19 +164,9 @@ def _declared(
     settings: Mapping[str, object] | None = None,
     **preset: object,
 ) -> Model:
-    return Model(
-        name=name,
-        title=title,
-        description=description,
-        source=source,
-        config_class=AnswerMlpVqaConfig,
-        model_class=AnswerMlpForOpenEndedVqa,
-        inputs=frozenset(SEEN[one][0] for one in inputs),
-        preset={"inputs": list(inputs), "separate": False, "activation": "tanh", **preset},
-        settings=settings or {},
-        recipe=OPEN_ENDED,
-        open_ended=True,
-    )
+    taken = source, AnswerMlpVqaConfig, AnswerMlpForOpenEndedVqa, frozenset(SEEN[one][0] for one in inputs)
+    preset = {"inputs": list(inputs), "separate": False, "activation": "tanh"} | preset
+    return Model(name, title, description, *taken, preset, settings or {}, OPEN_ENDED, open_ended=True)
 
 
 BOW_Q = _declared("bow-q", "BoW Q", "an MLP on the bag of the question's words", "question")

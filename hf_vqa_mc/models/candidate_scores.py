@@ -21,8 +21,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 
 ROWS = 4096  # questions per block; their part of 8,192 hidden units takes 128 MB
-PIECE = 1024
-"""Hidden units per matrix product; each product is computed by one thread, so that results are deterministic."""
+PIECE = 1024  # hidden units per matrix product; each is computed by one thread, so that results are deterministic
 
 Floats = NDArray[np.float32]
 

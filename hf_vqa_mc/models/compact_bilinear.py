@@ -8,7 +8,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.attention import average, image_positions
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
@@ -51,7 +51,7 @@ def signed_root(given: Tensor) -> Tensor:
 
 
 @strict
-class McbVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class McbVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of MCB; the defaults are those of Fukui et al. 2016 (sections 3 and 4.2), the dropouts those of its code.
 
     The paper's models have 3,000 answers; here ``--answers`` is 1,000 by default.
@@ -60,11 +60,8 @@ class McbVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_mcb"
 
     sees_grid: bool = False  #: whether a grid of the image is attended to (MCB-A)
-    image_size: int = 2048  #: dimensions of image features
-    vocabulary_size: int = 10000  #: number of word indices
     word_size: int = 300  #: dimensions of a learned word vector (tanh)
-    fixed_word_size: int = 300
-    """dimensions of the given word vectors, which are not trained (the paper's are GloVe's); 0: none"""
+    fixed_word_size: int = 300  #: dimensions of given word vectors, not trained (the paper's are GloVe's); 0: none
     lstm_size: int = 1024  #: units of each layer of the LSTM
     lstm_layers: int = 2  #: layers whose last states are concatenated
     lstm_dropout: float | int = 0.3  #: of the outputs of each layer of the LSTM

@@ -10,7 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_lstm import question_states
 from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL
@@ -19,7 +19,7 @@ NO_PICK = -1  # index of the picked candidate where it is not known
 
 
 @strict
-class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class CounterExampleVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of the counter-example model of Goyal et al. 2017 (section 5).
 
     The shared part is "similar to" deeper LSTM Q + norm I, whose sizes are the defaults. The size of the common space,
@@ -28,8 +28,6 @@ class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_counter_example"
 
-    image_size: int = 2048  #: dimensions of image features, which are L2-normalised
-    vocabulary_size: int = 10000  #: number of word indices
     candidates: int = 24  #: candidate images per question, the most similar first
     word_size: int = 200  #: dimensions of a learned word vector
     lstm_size: int = 512  #: units of each layer of the LSTM
@@ -37,8 +35,7 @@ class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     joint_size: int = 1024  #: dimensions of the joint embedding of question and image
     common_size: int = 300  #: dimensions of the space common to joint embeddings and answers; ours
     margin: float | int = 1.0  #: by which the picked candidate's score should exceed those of the others; ours
-    ranking_weight: float | int = 0.1
-    """weight of the sum of the ranking losses (lambda), next to the cross-entropy of the answer; ours"""
+    ranking_weight: float | int = 0.1  #: weight of the ranking losses (lambda), next to the cross-entropy; ours
     dropout: float | int = 0.5  #: of the question, before and after its projection, and of projected images
 
     may_be_zero = ("margin", "ranking_weight")
@@ -49,8 +46,7 @@ class CounterExampleOutput(SequenceClassifierOutput):
     """Scores of the answers, and of candidate images as counter-examples."""
 
     candidate_scores: Tensor | None = None  # (batch, candidates): higher is a better counter-example
-    candidate_same: Tensor | None = None
-    """(batch, candidates): probability that the candidate's answer is the explained one"""
+    candidate_same: Tensor | None = None  # (batch, candidates): probability of the explained answer
 
 
 class CounterExampleForOpenEndedVqa(VqaModel):

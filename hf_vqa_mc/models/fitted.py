@@ -14,8 +14,7 @@ from hf_vqa_mc.models.model import FittedModel, Model, VqaConfig, stored
 from hf_vqa_mc.models.open_ended_texts import OTHER_GROUP
 from hf_vqa_mc.models.question_words import PADDING
 
-OF_ALL = 1e-3
-"""Weight of the counts of all questions in those of a group: decides ties, and covers answers that a group lacks."""
+OF_ALL = 1e-3  # weight of the counts of all questions in those of a group: decides ties, and covers missing answers
 NEVER = 1e-6  # smallest count, since the logarithm of 0 is not finite
 NEIGHBOURS = 4  # Antol et al. 2015, supplement: tuned on test-dev
 TIE = 1e-5  # similarities that differ by less are ties
@@ -28,8 +27,7 @@ class AnswerPriorVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_answer_prior"
 
-    group: str | None = None
-    """column of the dataset, such as question_type, or groups.local for a field of a record; None: no groups"""
+    group: str | None = None  #: column such as question_type, or groups.local, a field of a record; None: no groups
     group_count: int = 0  #: number of groups
 
     may_be_zero = ("group_count",)
@@ -111,8 +109,7 @@ class NearestNeighbourVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_nearest_neighbour"
 
     sees_image: bool = False
-    neighbours: int = NEIGHBOURS
-    """training questions compared by their images; more if the last ones are equally similar"""
+    neighbours: int = NEIGHBOURS  #: training questions compared by their images; more if the last are tied
     bag_size: int = 1030  #: length of a question's bag of words
     image_size: int = 2048  #: dimensions of image features
     stored_bags: int = 0  #: number of distinct bags of the training questions

@@ -26,36 +26,33 @@ LEVELS = ("word", "phrase", "question")
 
 
 @strict
-class CoAttentionVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class LevelsConfig(VqaConfig):  # type: ignore[no-untyped-call]
+    """Sizes of co-attention; the defaults are those of Lu et al. 2016 (section 4.2) and its code."""
+
+    image_size: int = 2048  #: dimensions of an image cell
+    co_attention: Literal["alternating", "parallel"] = "alternating"  #: alternating (Lu et al.'s code) or parallel
+    level_size: int = 512  #: dimensions of words, phrases and cells, of the attentions and of the LSTM
+    lstm_layers: int = 2  #: layers of the question level (Lu et al.'s code)
+    joint_size: int = 1024  #: dimensions of the joint representation h_s (Lu et al. on VQA; 512 on COCO-QA)
+    encoder_dropout: float | int = 0.5  #: of all layers before h_s, and of h_s if a classifier follows
+
+
+@strict
+class CoAttentionVqaConfig(LevelsConfig):  # type: ignore[no-untyped-call]
     """Sizes of HieCoAtt; the defaults are those of Lu et al. 2016 (section 4.2) and its code."""
 
     model_type = "vqa_hie_co_attention"
 
-    image_size: int = 2048  #: dimensions of an image cell
     vocabulary_size: int = 10000  #: number of word indices
-    co_attention: Literal["alternating", "parallel"] = "alternating"
-    """alternating (default of Lu et al.'s code) or parallel"""
-    level_size: int = 512  #: dimensions of words, phrases and cells, of the attentions and of the LSTM
-    lstm_layers: int = 2  #: layers of the question level (Lu et al.'s code)
-    joint_size: int = 1024  #: dimensions of the joint representation h_s (on VQA; 512 on COCO-QA)
-    encoder_dropout: float | int = 0.5  #: of all layers, and of h_s
 
 
 @strict
-class HieCoAttentionVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class HieCoAttentionVqaConfig(LevelsConfig):  # type: ignore[no-untyped-call]
     """The sizes of HieCoAtt*; those of its MLP are Chao et al.'s (section 5.2; supplement, A.1)."""
 
     model_type = "vqa_mc_hie_co_attention"
 
-    image_size: int = 2048  #: dimensions of an image cell: ResNet's last channels
     text_size: int = 300  #: dimensions of a word vector
-    co_attention: Literal["alternating", "parallel"] = "alternating"
-    """alternating (default of Lu et al.'s code) or parallel"""
-    level_size: int = 512
-    """dimensions of embedded words, phrases and cells, of the attentions and of the LSTM (Lu et al.)"""
-    lstm_layers: int = 2  #: layers of the question level (Lu et al.'s code)
-    joint_size: int = 1024  #: dimensions of the joint representation h_s (Lu et al. on VQA; 512 on COCO-QA)
-    encoder_dropout: float | int = 0.5  #: dropout of all layers before h_s (Lu et al.)
     hidden_size: int = 8192  #: units of the hidden layer of the MLP
     dropout: float | int = 0.5  #: dropout of the MLP
 

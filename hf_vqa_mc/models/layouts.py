@@ -124,8 +124,7 @@ class Layouts:
     """Converts questions to the layouts of a neural module network; its words are those of the training layouts."""
 
     form: QuestionForm
-    words: tuple[str, ...] = field(repr=False)
-    """by number of training questions, the most frequent first; index + 2 is the word's index"""
+    words: tuple[str, ...] = field(repr=False)  # the most frequent in training first; index + 2 is the word's index
 
     @classmethod
     def of(cls, questions: Sequence[str], form: QuestionForm) -> Self:

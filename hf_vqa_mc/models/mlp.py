@@ -141,16 +141,10 @@ def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) 
 def _declared(letters: str, description: str) -> Model:
     """The declaration of an MLP by the initials of its inputs."""
     seen = {"i": "image_features", "q": "question_vectors"}
-    return Model(
-        name=f"mlp-{letters}",
-        title=f"MLP-{letters.upper()}",
-        description=description,
-        source="Chao et al. 2018, section 3.1 and supplement, A.1",
-        config_class=MlpVqaConfig,
-        model_class=MlpForMultipleChoiceVqa,
-        inputs=frozenset(seen[letter] for letter in letters if letter in seen),
-        preset={"inputs": [name for name in INPUTS if name[0] in letters]},
-    )
+    inputs = frozenset(of for letter, of in seen.items() if letter in letters)
+    of_paper = "Chao et al. 2018, section 3.1 and supplement, A.1", MlpVqaConfig, MlpForMultipleChoiceVqa
+    preset = {"inputs": [name for name in INPUTS if name[0] in letters]}
+    return Model(f"mlp-{letters}", f"MLP-{letters.upper()}", description, *of_paper, inputs, preset)
 
 
 MLP_A = _declared("a", "one hidden layer that sees nothing but a candidate answer")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import (
     AutoConfig,
@@ -65,11 +66,9 @@ class Model:
     """inputs of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`, and of `IMAGE_INPUTS`, any one of which it
     takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `image_tensors`"""
     preset: Mapping[str, Any] = field(default_factory=dict)  # config arguments that define this model
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """defaults of settings that users can change, where they differ from the config's"""
+    settings: Mapping[str, Any] = field(default_factory=dict)  # defaults of settings that differ from the config's
     recipe: Recipe = CHAO  # how it is trained unless settings say otherwise
-    open_ended: bool = False
-    """whether it answers from a vocabulary of answers (the labels of its config) instead of picking a choice"""
+    open_ended: bool = False  # whether it answers from a vocabulary of answers (the labels of its config)
 
     @property
     def sees_image(self) -> bool:
@@ -90,7 +89,7 @@ class Model:
     @property
     def explains(self) -> bool:
         """Whether it ranks candidate images as counter-examples to its answer."""
-        return "candidates" in self.config_class.__annotations__
+        return hasattr(self.config_class, "candidates")
 
     @property
     def task(self) -> str:
@@ -124,9 +123,9 @@ class Model:
 
     def defaults(self) -> dict[str, Any]:
         """The settings that users can change, with their defaults."""
-        own = [one for one in fields(self.config_class) if one.name in self.config_class.__annotations__]
-        found = {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
-        return {**found, **self.settings}
+        own = settings_of(self.config_class)
+        own = {name: default for name, default in own.items() if name not in (*self.preset, *SIZES)}
+        return {**own, **self.settings}
 
     def config(self, settings: Mapping[str, Any], **sizes: Any) -> PreTrainedConfig:  # noqa: ANN401
         """The configuration of a new model from the user's settings, the `SIZES` of its inputs, and its labels.
@@ -134,7 +133,7 @@ class Model:
         Raises InputError if a setting is unknown, or its value is not valid.
         """
         for name in settings:
-            if name in SIZES and name in self.config_class.__annotations__:
+            if name in SIZES and name in settings_of(self.config_class):
                 raise InputError(f"--model-settings {name}: the image features and questions decide it; remove it")
             if not self.defaults():
                 raise InputError(f"--model-settings {name}: {self.name} has no settings; remove it")
@@ -169,6 +168,12 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type {config.model_type!r} is not a model of this package; expected {known}")
 
 
+def settings_of(config_class: type[PreTrainedConfig]) -> dict[str, Any]:
+    """The defaults of a config's own fields, without those of all configs of transformers."""
+    inherited = {one.name for one in fields(PreTrainedConfig)}
+    return {one.name: one.default for one in fields(config_class) if one.name not in inherited}
+
+
 class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """The settings of a model: sizes of 1 or more, dropouts in [0, 1), other numbers of 0 or more."""
 
@@ -176,7 +181,7 @@ class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
     def validate_numbers(self) -> None:
         """Raise InputError unless all numbers are in range."""
-        for name in type(self).__annotations__:
+        for name in settings_of(type(self)):
             value = getattr(self, name)
             if name == "hidden_sizes" and any(size < 1 for size in value):
                 raise InputError(f"{name} is {list(value)}, expected sizes of 1 or more")
@@ -192,6 +197,14 @@ class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
                 is_valid, expected = 0 <= value < float("inf"), "a number of 0 or more"
             if not is_valid:
                 raise InputError(f"{name} is {value}, expected {expected}")
+
+
+@strict
+class QuestionImageConfig(VqaConfig):  # type: ignore[no-untyped-call]
+    """The sizes of what a model learns word vectors of, and sees."""
+
+    image_size: int = 2048  #: dimensions of image features, of a cell or region
+    vocabulary_size: int = 10000  #: number of word indices
 
 
 class VqaModel(PreTrainedModel):  # type: ignore[no-untyped-call]

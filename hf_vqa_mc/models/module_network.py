@@ -9,7 +9,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import average, image_positions, side_of
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
@@ -19,7 +19,7 @@ COMBINED = 4  # what combine weighs: both scores, their minimum and their maximu
 
 
 @strict
-class ModuleNetworkVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class ModuleNetworkVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of NMN; the LSTM's is that of Andreas et al. 2016 (section 4.4), who report no others; these are ours.
 
     In the paper each module and word has weights of its own. Here the modules of a type share layers, and a word acts
@@ -31,14 +31,11 @@ class ModuleNetworkVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_module_network"
 
-    image_size: int = 2048  #: dimensions of an image cell
-    vocabulary_size: int = 10000  #: number of word indices
     layout_words: int = 10000  #: number of word indices of layouts
     word_size: int = 300  #: dimensions of a word vector, of questions and of layouts
     size: int = 512  #: dimensions of the modules' layers and of what is added to the LSTM's output
     lstm_size: int = 1000  #: units of the LSTM that reads the question
-    reads_question: bool = True
-    """whether the LSTM's output is added to that of the root; false: the layout alone answers"""
+    reads_question: bool = True  #: whether the LSTM's output is added to that of the root
     sees_positions: bool = True
     """whether the edges of a cell or region are added to its features, and to what transform sees, without which no
     module knows what is left"""

@@ -17,18 +17,15 @@ from hf_vqa_mc.text.many_texts import word_lists
 PADDING, UNKNOWN = 0, 1  # indices after the last word of a question, and of words outside the vocabulary
 FEWEST = 2  # fewest training questions with a word of the vocabulary; rarer words teach the vector of unknown words
 BAG_WORDS = 1000  # words of the bag (Antol et al. 2015, section 5.1)
-FIRST_WORDS, STARTS = 3, 10
-"""Most frequent first, second and third words that are counted separately (Antol et al. 2015, section 5.1)."""
+FIRST_WORDS, STARTS = 3, 10  # first words that are counted separately (Antol et al. 2015, section 5.1)
 
 
 @dataclass(frozen=True)
 class QuestionWords:
     """The vocabulary of the training questions."""
 
-    words: tuple[str, ...] = field(repr=False)
-    """by number of training questions, the most frequent first; index + 2 is the word's index"""
-    starts: tuple[tuple[str, ...], ...] = field(repr=False)
-    """most frequent first, second and third words of the questions"""
+    words: tuple[str, ...] = field(repr=False)  # the most frequent in training first; index + 2 is the word's index
+    starts: tuple[tuple[str, ...], ...] = field(repr=False)  # most frequent first, second and third words
 
     @classmethod
     def of(cls, questions: Iterable[str], starts: int = STARTS) -> Self:

@@ -59,11 +59,8 @@ class _Hashed(io.RawIOBase):
 def read_vector_file(path: Path) -> VectorTable:
     """Read a word2vec (.bin or .txt) or GloVe file, plain or packed; the format is detected from its bytes.
 
-    The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same.
-
-    Raises:
-        InputError: names the file and line (of text) or vector (of a binary file): not a vector file, empty,
-            truncated, lines of different length, a header with another count.
+    The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same. Raises InputError, with
+    file and line or vector, if it is empty, truncated, or malformed.
     """
     with unpacked(path) as file:
         hashed = _Hashed(file)

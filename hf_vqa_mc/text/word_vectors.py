@@ -49,14 +49,7 @@ class WordVectors:
         return cls(name, sha256, vectors.shape[1], vectors, row)
 
     def rows(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vectors of words.
-
-        Returns:
-            float32 (words, dim), zero for words without a vector; and whether there is one, bool (words,).
-
-        Raises:
-            InputError: a vector holds NaN or infinity.
-        """
+        """The vectors of words, float32 (words, dim), 0 without one; and whether there is one, bool (words,)."""
         row = np.array([self._row.get(word, -1) for word in words], np.int64)
         found = row >= 0
         vectors = np.zeros((len(row), self.dim), np.float32)
@@ -81,9 +74,6 @@ def load_word_vectors(
         corpus: returns the sentences of a dataset as lists of words; called several times, for ``corpus`` only.
         seed: random seed for ``corpus``.
         progress: called with (step, done, total) while vectors are trained on ``corpus``.
-
-    Raises:
-        InputError: there is no such file or name, or it does not hold word vectors; names file and location.
     """
     if name == CORPUS:
         if corpus is None:
@@ -202,9 +192,6 @@ def read_keyed_vectors(path: Path) -> VectorTable:
     """Read a file of gensim's ``KeyedVectors.save``; large arrays, in a file next to it, are memory-mapped.
 
     The checksum is that of words and vectors, since a .kv file also holds the time of saving.
-
-    Raises:
-        InputError: the file is truncated, not KeyedVectors, or holds anything but plain attributes and numbers.
     """
     with unpacked(path) as file:
         data = file.read()

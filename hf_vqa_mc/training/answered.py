@@ -106,11 +106,8 @@ class Answered:
     questions: Questions
     vocabulary: Sequence[str]
     best: NDArray[np.int64]  # (questions,): index of the answer with the highest score
-    picked: NDArray[np.int64] | None
-    """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
-    attention: NDArray[np.float32] | None = None
-    """(questions, cells): attention to each cell of the image in row-major order, the mean of all maps, see
-    `region_maps`; None without attention"""
+    picked: NDArray[np.int64] | None  # (questions,): best choice, the first if none is in the vocabulary
+    attention: NDArray[np.float32] | None = None  # (questions, cells) of the image, see `region_maps`
     ranked: NDArray[np.float32] | None = None
     """(questions, candidates, 2): of each candidate image the score, higher is a better counter-example, and the
     probability that its answer is the question's; None if the model ranks none"""

@@ -24,8 +24,7 @@ class Part(NamedTuple):
     weight: float  # fraction of the step's loss
 
 
-Batches = Callable[[int, int, int], Part]
-"""From step (from 0), process (from 0) and number of processes to the share of this process."""
+Batches = Callable[[int, int, int], Part]  # from step, process (both from 0) and processes to its share
 
 
 class Order:

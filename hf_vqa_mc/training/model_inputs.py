@@ -83,8 +83,7 @@ class ModelInputs:
     """A model's image features, captions and candidate images; None where it needs none."""
 
     images: ImageFeatures | None
-    captions: dict[str, str] | None
-    """image id to its first caption; which of the five Antol et al. 2015 (section 5.1) take is not reported"""
+    captions: dict[str, str] | None  # image id to its first caption (which of five Antol et al. take is unknown)
     captions_file: Path | None
     candidates: Candidates | None
 

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     ModelAndTask = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
     """model, processor, task, questions to train on, and texts (vectors or vocabulary) for training.json"""
 
-_PART = {"question": "bow-q", "image": "image", "caption": "caption"}
-"""What a model sees to the model that provides its first layer."""
+_PART = {"question": "bow-q", "image": "image", "caption": "caption"}  # input to model of its layer
 _WORDS = {"question": "words", "caption": "captions"}
 """What a model sees to the field of `OpenEndedTexts` with its vocabulary."""
 

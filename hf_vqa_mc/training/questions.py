@@ -24,8 +24,7 @@ from hf_vqa_mc.sources.open_ended import open_ended_source
 
 NONE = -1  # padding for rows with fewer choices
 ONE_KIND = 0  # the kind of all decoys if the dataset has no choice_kinds
-ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"
-"""A dataset's own metric, which follows from its rows."""
+ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"  # metric
 PAIR, OTHER = "pair", "complementary_"
 """Column with the number of a question's balanced pair, and prefix of the columns of a pair's second question."""
 PROGRAM = "semantic_str"  # column of GQA's programs
@@ -45,8 +44,7 @@ class Questions:
     targets: list[str]
     """the answer: the annotators' most frequent one, or the only one; "" in all rows if it is not published"""
     answers: list[list[str]]  # of all annotators; without such, of open-ended models the target, of others none
-    choices: NDArray[np.int64]
-    """(questions, choices): index of each choice in ``choice_texts``, padded with NONE; 0 columns without choices"""
+    choices: NDArray[np.int64]  # (questions, choices): indices in ``choice_texts``, padded with NONE
     kinds: NDArray[np.int8]  # (questions, choices): kind of each choice, padded with NONE
     labels: NDArray[np.int64]  # (questions,): index of the target in the choices; NONE without choices
     choice_texts: Sequence[str] = ()  # distinct texts of all choices; of multiple-choice models `Splits.texts`
@@ -54,14 +52,11 @@ class Questions:
     metric: str = ACCURACY  # the dataset's own
     types: list[str] | None = None  # question types; None if the dataset has none
     answer_types: list[str] | None = None  # such as yes/no, number and other; None if the dataset has none
-    together: list[str] | None = None
-    """balanced pair or closed answer set of each question, "" for none; None if the dataset has neither"""
+    together: list[str] | None = None  # balanced pair or closed answer set of each question, "" for none
     groups: list[str] | None = None  # the group of each question, for models that need one
     captions: list[str] | None = None  # a caption of each question's image, for models that need one
-    candidates: NDArray[np.object_] | None = None
-    """(questions, candidates): image ids of possible counter-examples, the most similar first"""
-    distances: NDArray[np.float64] | None = None
-    """(questions, candidates): of their features from those of the question's image"""
+    candidates: NDArray[np.object_] | None = None  # (questions, candidates): image ids, the most similar first
+    distances: NDArray[np.float64] | None = None  # (questions, candidates): from the question's image
     picked: NDArray[np.int64] | None = None  # (questions,): index of the candidate that people picked, or `NO_PICK`
 
     def __len__(self) -> int:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.training.multiple_choice import MultipleChoice
     from hf_vqa_mc.training.open_ended import OpenEnded
 
-VALIDATION, HELD_OUT = "validation", "held_out"
-"""The best checkpoint is chosen on a split, or on held-out training images."""
+VALIDATION, HELD_OUT = "validation", "held_out"  # where the best checkpoint is chosen: a split, or training images
 
 
 class RunInputs(NamedTuple):

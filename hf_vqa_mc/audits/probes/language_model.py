@@ -8,7 +8,7 @@ import numpy as np
 
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
-from hf_vqa_mc.text.pretrained import load_text_model
+from hf_vqa_mc.text.question_encoder import load_text_model
 
 BATCH_SIZE = 32
 READ = 2000
