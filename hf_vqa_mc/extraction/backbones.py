@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -16,54 +17,42 @@ from torch.nn.utils.rnn import pad_sequence
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.hub_folder import file_name
 
-Precision = Literal["float32", "bfloat16"]
-"""Precision of a model's computation and of its stored features."""
+Precision = Literal["float32", "bfloat16"]  # precision of a model's computation and of its stored features
 
 PIXELS = "pixels"
-MOST_CELLS = 64
-"""Maximum number of cells per side of ``pixels``."""
+MOST_CELLS = 64  # maximum number of cells per side of ``pixels``
 
-Box = tuple[float, float, float, float]
-"""Left, top, right and bottom edge in widths and heights of an image."""
+Box = tuple[float, float, float, float]  # left, top, right and bottom edge in widths and heights of an image
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
-IMPORTED = "imported"
-"""Revision of imported features, whose files are not hashed as a whole."""
+IMPORTED = "imported"  # revision of imported features, whose files are not hashed as a whole
 
 FEWEST, MOST, THRESHOLD = 10, 100, 0.2
 """Limits of the regions per image, and the minimum score of those beyond the fewest: Anderson et al. 2018 (section 3)
 take all regions above a threshold; the numbers are those of their program, tools/generate_tsv.py."""
-UNKNOWN = -1.0
-"""Score and label of regions whose publisher reports none."""
+UNKNOWN = -1.0  # score and label of regions whose publisher reports none
 
-IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")
-"""A model's input: pooled features, features of grid cells, or features of regions."""
+IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")  # one vector, cells, or regions
 
 
 @dataclass(frozen=True)
 class RegionKind:
     """Limits of the regions of an image."""
 
-    fewest: int
-    """fewer only if the detector proposes fewer"""
+    fewest: int  # fewer only if the detector proposes fewer
     most: int
-    threshold: float
-    """minimum score of a region, if an image has more than ``fewest``"""
+    threshold: float  # minimum score of a region, if an image has more than ``fewest``
 
 
 @dataclass(frozen=True)
 class FeatureKind:
     """A kind of image features: the same kind and the same image give the same features."""
 
-    backbone: str
-    """``pixels``, ``efficientnet-lite1``, or a model's name on the Hub, or the name of a folder"""
-    revision: str
-    """commit of the weights on the Hub, or checksum of the folder or of the weights; `IMPORTED` features have none"""
-    grid: int | None
-    """cells per side; None for one vector per image"""
+    backbone: str  # ``pixels``, ``efficientnet-lite1``, or a model's name on the Hub, or the name of a folder
+    revision: str  # commit or checksum of the weights; `IMPORTED` features have none
+    grid: int | None  # cells per side; None for one vector per image
     dim: int
     precision: Precision
-    regions: RegionKind | None = None
-    """of features of regions, which have no grid"""
+    regions: RegionKind | None = None  # of features of regions, which have no grid
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -101,15 +90,13 @@ class FeatureKind:
     def from_json(cls, fields: Mapping[str, Any]) -> "FeatureKind":
         """The kind with the fields of ``as_json``."""
         limits = fields.get("regions")
-        regions = None if limits is None else RegionKind(limits["fewest"], limits["most"], limits["threshold"])
-        return cls(**{**fields, "regions": regions})
+        return cls(**{**fields, "regions": None if limits is None else RegionKind(**limits)})
 
 
 class Regions(NamedTuple):
     """The regions of an image."""
 
-    features: NDArray[np.float32]
-    """(regions, dim)"""
+    features: NDArray[np.float32]  # (regions, dim)
     boxes: NDArray[np.float32]
     """(regions, 6): left, top, right and bottom edge in widths and heights of the image, score, and index of the
     label; the last two may be `UNKNOWN`"""
@@ -118,10 +105,8 @@ class Regions(NamedTuple):
 class Backbone(ABC):
     """Computes image features; the features of an image do not depend on the rest of its batch."""
 
-    batch_size = 64
-    """images per batch by default"""
-    labels: Sequence[str] = ()
-    """of regions"""
+    batch_size = 64  # images per batch by default
+    labels: Sequence[str] = ()  # of regions
 
     def __init__(self, kind: FeatureKind) -> None:
         self.kind = kind
@@ -155,6 +140,20 @@ class Backbone(ABC):
         return np.stack(self.encode_prepared([self.prepare(image) for image in images]))
 
 
+class Network(Backbone):
+    """A backbone with a network, by default on the GPU if there is one, and there in bfloat16 (autocast)."""
+
+    def __init__(self, device: str | None, precision: Precision | None) -> None:
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._precision: Precision = precision or ("bfloat16" if self._device.type == "cuda" else "float32")
+
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        is_half = self._precision == "bfloat16"
+        with torch.inference_mode(), torch.autocast(self._device.type, torch.bfloat16, enabled=is_half):
+            yield
+
+
 class Pixels(Backbone):
     """Downscaled pixel values, for quick tests and for images of simple shapes and colours.
 
@@ -185,12 +184,10 @@ class Pixels(Backbone):
 
 
 def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regions]) -> dict[str, Tensor]:
-    """The features of images as a model takes them; regions are padded with 0.
+    """The features of images as a model takes them: ``image_features`` or ``image_grid``, float32 (images, *shape).
 
-    Returns:
-        ``image_features`` or ``image_grid``, float32 (images, *kind.shape); or ``image_regions`` float32 (images,
-        regions, dim), ``region_mask`` bool (images, regions), and ``region_boxes`` float32 (images, regions, 4): left,
-        top, right and bottom edge in widths and heights of the image.
+    Regions, padded with 0, are ``image_regions`` float32 (images, regions, dim), ``region_mask`` bool (images,
+    regions), and ``region_boxes`` float32 (images, regions, 4): left, top, right and bottom edge, see `Box`.
     """
     regions = [one for one in images if isinstance(one, Regions)]
     if kind.regions is None:
@@ -202,12 +199,6 @@ def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regi
         "region_mask": torch.arange(int(counts.max())) < counts[:, None],
         "region_boxes": pad_sequence([torch.from_numpy(one.boxes[:, :4]) for one in regions], batch_first=True),
     }
-
-
-def device_and_precision(device: str | None, precision: Precision | None) -> tuple[torch.device, Precision]:
-    """By default the GPU if there is one, and bfloat16 on it."""
-    found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return found, precision or ("bfloat16" if found.type == "cuda" else "float32")
 
 
 def centre(size: tuple[int, int], width: float, height: float) -> Box:

@@ -9,14 +9,13 @@ from PIL import Image
 from torch import Tensor
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Precision, RegionKind, Regions, device_and_precision
+from hf_vqa_mc.extraction.backbones import FeatureKind, Network, Precision, RegionKind, Regions
 from hf_vqa_mc.extraction.model_files import ModelFiles, check_weights
 
-PROBE_SIZE = (96, 64)
-"""Width and height of an image that is encoded to learn the size of the features."""
+PROBE_SIZE = (96, 64)  # width and height of an image that is encoded to learn the size of the features
 
 
-class Detector(Backbone):
+class Detector(Network):
     """A detector loaded with AutoModelForObjectDetection and AutoImageProcessor: DETR, RT-DETR, YOLOS and others.
 
     A region is an object query. Its features are the query's last hidden state, from which the detector predicts box
@@ -34,8 +33,8 @@ class Detector(Backbone):
     ) -> None:
         from transformers import AutoModelForObjectDetection
 
-        self._device, precision = device_and_precision(device, precision)
-        self._autocast, self._limits = precision == "bfloat16", limits
+        super().__init__(device, precision)
+        self._limits = limits
         files = ModelFiles("--detector", name, "an object detector")
         with files.as_input_errors():
             self._processor, self._model, missing = files.load(AutoModelForObjectDetection, self._device)
@@ -43,7 +42,7 @@ class Detector(Backbone):
             hidden, _, _ = self._queries(self.prepare(Image.new("RGB", PROBE_SIZE))[None])
         names: dict[int, str] = self._model.config.id2label
         self.labels = [names.get(index, "") for index in range(max(names, default=-1) + 1)]
-        super().__init__(FeatureKind(files.name, files.revision, None, hidden.shape[-1], precision, limits))
+        self.kind = FeatureKind(files.name, files.revision, None, hidden.shape[-1], self._precision, limits)
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Preprocessed image, float32 (3, height, width); not all have the same size."""
@@ -67,7 +66,7 @@ class Detector(Backbone):
 
     def _queries(self, prepared: NDArray[np.float32]) -> tuple[Tensor, Tensor, Tensor]:
         """Of each query of each image: last hidden state, logits, and box (centre, width and height)."""
-        with torch.inference_mode(), torch.autocast(self._device.type, torch.bfloat16, enabled=self._autocast):
+        with self._inference():
             given: Any = self._model(pixel_values=torch.from_numpy(prepared).to(self._device))
         outputs = [getattr(given, name, None) for name in ("last_hidden_state", "logits", "pred_boxes")]
         found = [one.float().cpu() for one in outputs if isinstance(one, Tensor) and one.ndim == 3]

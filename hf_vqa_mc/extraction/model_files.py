@@ -14,22 +14,13 @@ from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
 """Files read of a model; pickles are never loaded."""
-_NOT_LEARNT = ("position_ids", "num_batches_tracked")
-"""Tensors that older checkpoints lack and that need no weights."""
+_NOT_LEARNT = ("position_ids", "num_batches_tracked")  # tensors that older checkpoints lack and that need no weights
 
 
 class ModelFiles:
-    """The files of a model: a folder, or a name on the Hub.
+    """The files of a model, a folder or a name on the Hub; the other arguments are for messages.
 
-    Args:
-        option: such as ``--backbone``, for messages.
-        given: the folder or name.
-        what: description of such models, for messages: "a vision model".
-        built_in: other names that the option accepts, for messages.
-
-    Raises:
-        InputError: there is no such model, or files are missing.
-        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
+    Raises InputError if there is no such model or files are missing, ConnectionError if the Hub cannot be reached.
     """
 
     def __init__(self, option: str, given: str, what: str, built_in: Sequence[str] = ()) -> None:
@@ -53,10 +44,7 @@ class ModelFiles:
                 )
 
     def load(self, model_class: Any, device: torch.device) -> tuple[Any, Any, list[str]]:  # noqa: ANN401  untyped
-        """Image processor, model for inference, and the names of the weights that the files lack.
-
-        Images are always preprocessed with the PIL backend, which differs from torchvision's by more than rounding.
-        """
+        """Image processor (PIL's; torchvision's differs by more than rounding), model, names of missing weights."""
         from transformers import AutoImageProcessor
 
         processors: Any = AutoImageProcessor  # without types

@@ -11,10 +11,8 @@ from PIL import Image
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture
 
-RawImage = Image.Image | str | PathLike[str] | bytes
-"""A PIL image; path, URL (http, https) or data URL of an image file; or its content."""
-TIMEOUT = 30.0
-"""Seconds without an answer after which a server counts as not reachable."""
+RawImage = Image.Image | str | PathLike[str] | bytes  # also URLs (http, https, data:image/...) and content
+TIMEOUT = 30.0  # seconds without an answer after which a server counts as not reachable
 
 
 def decoded(content: bytes) -> Image.Image:

@@ -9,7 +9,8 @@ A file in one of these layouts, or a folder with several ``.tsv`` files of one e
   ``gqa_objects_FILE.h5`` with ``features`` (images, regions, dim) and ``bboxes`` (images, regions, 4) in pixels.
 - a folder of ``IMAGE.npz`` of bottom-up-attention.pytorch: x (regions, dim) or (dim, regions), bbox (regions, 4) in
   pixels, num_bbox, image_h, image_w.
-- ``NAME_sceneGraphs.json`` of GQA or ``vqa-mc generate gqa``, also .json.gz or .json.xz: see `graph_regions`.
+- ``NAME_sceneGraphs.json`` of GQA or ``vqa-mc generate gqa``, also .json.gz or .json.xz: the perfect sight of Hudson
+  and Manning 2019 (section 4.2 and figure 13), see `graph_regions`.
 """
 
 import base64
@@ -17,24 +18,25 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, read_gqa_graphs
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.extraction.backbones import MOST, UNKNOWN, Regions
-from hf_vqa_mc.extraction.scene_graphs import MOST as MOST_OF_GRAPH
-from hf_vqa_mc.extraction.scene_graphs import graph_regions
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.sources.files import PublishedFile
 
-EXTRA = "regions"
-OUTSIDE = 0.01
-"""Boxes may exceed the image by that fraction of its sides, due to rounding; they are cut off."""
+NAME_SIZE = 128  # dimensions of the vector of a name in a scene graph
+MOST_OF_GRAPH = 1000  # maximum number of objects and relations of an image
+SCENE = "scene"  # name of the region whose attributes are weather and location
+OUTSIDE = 0.01  # boxes may exceed the image by that fraction of its sides, due to rounding; they are cut off
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)(?:\.[a-z]+)?$")
 _GQA_INFO = "gqa_objects_info.json"
 _LINE_FIELDS = 6
@@ -43,13 +45,10 @@ _PACKED = (".gz", ".xz")
 
 
 class _Stored(NamedTuple):
-    features: Any
-    """(regions, dim)"""
-    boxes: Any
-    """(regions, 4): left, top, right and bottom edge"""
-    width: float = 1.0
-    """of the image, in the unit of the boxes"""
-    height: float = 1.0
+    features: Any  # (regions, dim)
+    boxes: Any  # (regions, 4): left, top, right and bottom edge
+    width: float  # of the image, in the unit of the boxes
+    height: float
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ class StoredRegions:
 
     location: str
     load: Callable[[], _Stored]
-    most: int = MOST
-    """maximum number of regions"""
+    most: int = MOST  # maximum number of regions
 
     def read(self) -> Regions:
         """The regions; raises InputError if they are damaged or not valid."""
@@ -95,13 +93,9 @@ class StoredRegions:
 
 
 def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegions]:
-    """The regions of those of the images that are in a file or folder, in its order.
+    """The regions of those of the images that are in a file or folder, in its order; raises InputError as `_records`.
 
     An image's name is its id, or ends with it if that is a number: ``COCO_val2014_000000000123``.
-
-    Raises:
-        InputError: the layout is not known, a file is damaged, or an image has several records.
-        MissingExtra: h5py is not installed.
     """
     found = _records(path)
     by_number: dict[int, list[str]] = defaultdict(list)
@@ -219,7 +213,7 @@ def _datasets(path: Path, *wanted: str) -> list[Any]:
     try:
         import h5py
     except ImportError:
-        raise MissingExtra("h5py", EXTRA) from None
+        raise MissingExtra("h5py", "regions") from None
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -257,6 +251,48 @@ def _graph(graph: RawGraph, location: str) -> _Stored:
             size = f"{width} x {height}"
             raise InputError(f"{location}, object {name!r} ({of.name}) has the size {size}; expected 0 or more")
     return _Stored(*graph_regions(graph), graph.width, graph.height)
+
+
+@cache
+def name_vector(name: str) -> NDArray[np.float32]:
+    """The vector of length 1 of a name, float32 (`NAME_SIZE`,): random signs that are always the same."""
+    signs = np.unpackbits(np.frombuffer(sha256(name.encode()).digest(), np.uint8))[:NAME_SIZE]
+    return np.asarray((2 * signs.astype(np.float32) - 1) / np.float32(NAME_SIZE**0.5))
+
+
+def graph_regions(graph: RawGraph) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Features float32 (regions, 5 x `NAME_SIZE`) of objects, relations, and the scene if it has attributes; boxes.
+
+    A region has the vectors of an object's name and attributes, a relation's name, and the other object's name and
+    attributes, 0 for what there is not. Relations to objects that the graph lacks are left out. Boxes (regions, 4) are
+    left, top, right and bottom edge in pixels, of a relation those of both objects.
+    """
+    limits = np.array([graph.width, graph.height])
+    objects = {}
+    for name, of in graph.objects.items():
+        x, y, width, height = of.box
+        edges = np.clip([[x, y], [x + width, y + height]], 0, limits).ravel()
+        objects[name] = _embedded(of.name, of.attributes), edges.tolist()
+    nothing = np.zeros(NAME_SIZE, np.float32)
+    none = np.concatenate([nothing, nothing])
+    features = [np.concatenate([vector, nothing, none]) for vector, _ in objects.values()]
+    boxes = [box for _, box in objects.values()]
+    for name, of in graph.objects.items():
+        for relation, other in of.relations:
+            if other in objects:
+                (vector, box), (its_vector, its_box) = objects[name], objects[other]
+                features.append(np.concatenate([vector, name_vector(relation), its_vector]))
+                boxes.append([*np.minimum(box[:2], its_box[:2]), *np.maximum(box[2:], its_box[2:])])
+    if graph.scene or not features:
+        features.append(np.concatenate([_embedded(SCENE, sorted(graph.scene.values())), nothing, none]))
+        boxes.append([0, 0, graph.width, graph.height])
+    return np.stack(features), np.array(boxes, np.float64)
+
+
+def _embedded(name: str, attributes: Sequence[str]) -> NDArray[np.float32]:
+    """The vector of a name, and the sum of those of its attributes."""
+    total = sum((name_vector(one) for one in attributes), np.zeros(NAME_SIZE, np.float32))
+    return np.concatenate([name_vector(name), total])
 
 
 _READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {".tsv": _tsv, ".json": _scene_graphs}

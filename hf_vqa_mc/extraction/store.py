@@ -29,25 +29,20 @@ from hf_vqa_mc.extraction.backbones import WHOLE, FeatureKind, Regions, image_te
 from hf_vqa_mc.io.atomic import locked, write_bytes
 from hf_vqa_mc.io.json_stream import read_json
 
-SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0
-"""A file is written when one of these is reached; a killed process loses at most a minute of work."""
+SHARD_IMAGES, SHARD_BYTES, SHARD_SECONDS = 4096, 256 << 20, 60.0  # a file is written at one of these
 HASH_BYTES = 32
 INDEX = "index.json"
 
 _NAME = re.compile(r"features-(\d{5,})\.safetensors")
 _KIND, _FEATURES, _HASHES, _BOXES, _COUNTS = "kind", "features", "sha256", "boxes", "counts"
 
-Location = tuple[int, int]
-"""File number and row of an image's features."""
+Location = tuple[int, int]  # file number and row of an image's features
 
 
 class _File(NamedTuple):
-    features: torch.Tensor
-    """memory-mapped, (images, *shape) or (regions, dim)"""
-    boxes: torch.Tensor | None = None
-    """(regions, 6)"""
-    starts: NDArray[np.int64] | None = None
-    """(images + 1,): index of each image's first region"""
+    features: torch.Tensor  # memory-mapped, (images, *shape) or (regions, dim)
+    boxes: torch.Tensor | None = None  # (regions, 6)
+    starts: NDArray[np.int64] | None = None  # (images + 1,): index of each image's first region
 
 
 class FeatureStore:
@@ -56,8 +51,7 @@ class FeatureStore:
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
         self.folder, self.kind = folder, kind
         self._files: dict[Path, _File] = {}
-        self.locations: dict[bytes, Location] = {}
-        """sha256 of each stored image to the location of its features"""
+        self.locations: dict[bytes, Location] = {}  # sha256 of each stored image to the location of its features
         self._new: dict[bytes, dict[str, torch.Tensor]] = {}
         self._bytes, self._since = 0, 0.0
         self.refresh()
@@ -148,8 +142,7 @@ class ImageFeatures:
             raise InputError(f"{self.folder} is not a folder of image features; {hint}") from None
         self.kind = FeatureKind.from_json(index["kind"])
         self.missing, self.broken = list(index["missing"]), dict(index["broken"])
-        self.labels = [str(label) for label in index.get("labels", [])]
-        """of regions"""
+        self.labels = [str(label) for label in index.get("labels", [])]  # of regions
         self._views = {str(image_id): tuple(map(float, box)) for image_id, box in index.get("views", {}).items()}
         self.hashes = {image_id: bytes.fromhex(one) for image_id, one in index["images"].items()}
         self.checksum = sha256(json.dumps(index["images"], sort_keys=True).encode()).hexdigest()

@@ -31,19 +31,13 @@ _ABOUT = "text_features"
 class TextFeatures:
     """Average word vectors of texts, with the vectors of the training vocabulary."""
 
-    name: str
-    """name of the word vectors: a file name, a gensim-data name, or ``corpus``"""
-    sha256: str
-    """checksum, see `WordVectors`"""
+    name: str  # name of the word vectors: a file name, a gensim-data name, or ``corpus``
+    sha256: str  # checksum, see `WordVectors`
     dim: int
-    words: tuple[str, ...] = field(repr=False)
-    """training vocabulary with vectors, sorted"""
-    vectors: NDArray[np.float32] = field(repr=False)
-    """float32 (words, dim)"""
-    without: frozenset[str] = field(repr=False)
-    """training vocabulary without vectors"""
-    file: WordVectors | None = field(default=None, repr=False)
-    """file of the word vectors, for new words"""
+    words: tuple[str, ...] = field(repr=False)  # training vocabulary with vectors, sorted
+    vectors: NDArray[np.float32] = field(repr=False)  # float32 (words, dim)
+    without: frozenset[str] = field(repr=False)  # training vocabulary without vectors
+    file: WordVectors | None = field(default=None, repr=False)  # file of the word vectors, for new words
     new_words: NewWords = "refuse"
     _row: dict[str, int] = field(init=False, repr=False)
 
@@ -95,14 +89,7 @@ class TextFeatures:
         return {word for text in dict.fromkeys(texts) for word in words_of(text)} - self.without - self._row.keys()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The mean vector of each text's words, not normalised.
-
-        Returns:
-            float32 (texts, dim); words without a vector are skipped, 0 if no word has one.
-
-        Raises:
-            InputError: a word is not in the vocabulary, and there is no file.
-        """
+        """The mean vector of each text's words, float32 (texts, dim); raises InputError for new words."""
         distinct = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         table, ids, starts = self._looked_up(list(distinct), warns=True)
         means = np.zeros((len(distinct), self.dim), np.float32)
@@ -112,11 +99,9 @@ class TextFeatures:
         return means if len(means) == len(texts) else means[[distinct[text] for text in texts]]
 
     def encode_words(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vectors of each text's words in order; words without a vector are skipped (only `encode` warns).
+        """The vectors of each text's words in order, float32 (texts, words, dim), and their mask; only `encode` warns.
 
-        Returns:
-            float32 (texts, words, dim), right-padded with 0, and the mask bool (texts, words). A text without any
-            vector has one valid word with a vector of 0.
+        They are right-padded with 0. A text without any vector has one valid word with a vector of 0.
         """
         table, ids, starts = self._looked_up(texts)
         counts = np.diff(starts)

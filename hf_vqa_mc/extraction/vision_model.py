@@ -17,11 +17,11 @@ from hf_vqa_mc.extraction.backbones import (
     Backbone,
     Box,
     FeatureKind,
+    Network,
     Pixels,
     Precision,
     RegionKind,
     centre,
-    device_and_precision,
 )
 from hf_vqa_mc.extraction.detector import Detector
 from hf_vqa_mc.extraction.efficientnet_lite import NAME as EFFICIENTNET_LITE1
@@ -52,7 +52,6 @@ def find_backbone(
 
     Raises:
         InputError: there is no such model, or it has no such grid.
-        MissingExtra: the packages of efficientnet-lite1 are not installed.
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
     """
     if regions is not None:
@@ -63,14 +62,12 @@ def find_backbone(
     return model(grid, device=device, precision=precision)
 
 
-class VisionModel(Backbone):
-    """A vision model loaded with AutoModel and AutoImageProcessor.
+class VisionModel(Network):
+    """A vision model loaded with AutoModel and AutoImageProcessor; arguments and errors are those of `find_backbone`.
 
     One vector per image is the pooler output (ResNet: the mean of the last feature map); without pooling weights the
     class token, or the mean of the patch tokens if there is none. A grid is the last feature map, or the patch tokens.
     For a grid of twice that side, the input has twice the resolution.
-
-    Arguments and errors are those of `find_backbone`.
     """
 
     def __init__(
@@ -78,7 +75,7 @@ class VisionModel(Backbone):
     ) -> None:
         from transformers import AutoModel
 
-        self._device, precision = device_and_precision(device, precision)
+        super().__init__(device, precision)
         files = ModelFiles("--backbone", name, "a vision model", [PIXELS, EFFICIENTNET_LITE1])
         with files.as_input_errors():
             self._processor, model, missing = files.load(AutoModel, self._device)
@@ -87,7 +84,6 @@ class VisionModel(Backbone):
             check_weights([one for one in missing if one not in pooling])
         self._pools = not pooling
         self._accepts = inspect.signature(self._model.forward).parameters
-        self._autocast = precision == "bfloat16"
         self._scale = 1
         with files.as_input_errors():
             dim, side = self._sizes(grid)
@@ -99,7 +95,7 @@ class VisionModel(Backbone):
                     raise InputError(f"--grid {grid}: {name} {wrong}")
             self._seen, wide = (self._width_seen((width, 256)) for width in (256, 512))
         self._crops = wide < 0.75 * self._seen
-        super().__init__(FeatureKind(files.name, files.revision, grid, dim, precision))
+        self.kind = FeatureKind(files.name, files.revision, grid, dim, self._precision)
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Preprocessed image, float32 (3, height, width)."""
@@ -144,11 +140,10 @@ class VisionModel(Backbone):
         options: dict[str, Any] = {"pixel_values": torch.from_numpy(prepared).to(self._device)}
         if self._scale != 1 and "interpolate_pos_encoding" in self._accepts:
             options["interpolate_pos_encoding"] = True
-        with torch.inference_mode(), torch.autocast(self._device.type, torch.bfloat16, enabled=self._autocast):
+        with self._inference():
             given = self._model(**options)
             features = self._pooled(given) if grid is None else self._cells(given.last_hidden_state)
-        array: NDArray[np.float32] = features.float().cpu().numpy()
-        return array
+        return np.asarray(features.float().cpu())
 
     def _pooled(self, given: Any) -> torch.Tensor:  # noqa: ANN401  outputs of any model
         """One vector per image: (batch, dim)."""

@@ -12,7 +12,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.checkpoint import CONFIG, WEIGHTS, load_checkpoint
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.vqa_processor import PROCESSOR_CONFIG
+from hf_vqa_mc.models.processor import PROCESSOR_CONFIG
 from hf_vqa_mc.text.markdown import one_line
 
 CARD = "README.md"
@@ -44,7 +44,7 @@ def _checked_files(folder: Path) -> tuple[str, ...]:
     if not (folder / CONFIG).is_file() and (folder / BEST / CONFIG).is_file():
         raise InputError(f"{folder} is a run folder, not a checkpoint: did you mean {folder / BEST}?")
     _, processor = load_checkpoint(folder)
-    names = tuple(one for one in FILES if processor.word_vectors is not None or one != WORDS_FILE)
+    names = tuple(one for one in FILES if processor.texts.vectors is not None or one != WORDS_FILE)
     missing = [one for one in names if not (folder / one).is_file()]
     if missing:
         raise InputError(

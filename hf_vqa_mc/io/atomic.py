@@ -28,17 +28,13 @@ from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_new, check_output, 
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_SYNCED_AT_ONCE = 8
-"""Files written to the disk at a time; a disk takes several in one step."""
+_SYNCED_AT_ONCE = 8  # files written to the disk at a time; a disk takes several in one step
 
 
 @contextlib.contextmanager
 def locked(lock: Path, busy: str = "") -> Iterator[None]:
-    """Hold a lock file, removed at the end. If another process holds it, wait, or with ``busy`` raise InputError.
-
-    filelock leaves its files in place: it does not notice that the file was removed while it waited.
-    """
-    while True:
+    """Hold a lock file, removed at the end. If it is held, wait, or with ``busy`` raise InputError."""
+    while True:  # filelock leaves its files in place: it does not notice that one was removed while it waited
         with lock.open("ab") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
@@ -109,11 +105,8 @@ def publish_together(*staged: Staged, outdated: Iterable[Path] = ()) -> None:
     """Publish the files and folders of one run, and remove outdated files.
 
     The old versions of all but the first are removed before the first is replaced, then the others follow: a command
-    killed in between leaves some of them missing, but no new ones next to old ones.
-
-    Raises:
-        InputError: an output was changed meanwhile; nothing was published.
-        OSError: the disk is full or read-only.
+    killed in between leaves some of them missing, but no new ones next to old ones. Raises InputError if an output was
+    changed meanwhile; then nothing is published.
     """
     with contextlib.ExitStack() as locks:
         for lock in sorted({one.lock for one in staged}):
@@ -160,10 +153,7 @@ def _staged(new: Staged) -> Iterator[None]:
 
 @contextlib.contextmanager
 def new_file(path: Path, content: bytes = b"", overwrite: bool = True) -> Iterator[Staged]:
-    """A new version of a file, to be published in the block; its folder is created if missing.
-
-    Without ``overwrite``, publishing it raises InputError if the file exists by then.
-    """
+    """A new version of a file, to be published in the block; ``overwrite`` is checked again then."""
     folder = Path(os.path.realpath(path)).parent
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
@@ -217,16 +207,9 @@ def write_together(contents: Mapping[Path, bytes], overwrite: bool = True) -> No
 
 @contextlib.contextmanager
 def new_folder(output: Path, kind: FolderKind | None, overwrite: bool = False) -> Iterator["NewFolder"]:
-    """A new version of a folder, to be written and published in the block.
+    """A new version of a folder, to be written and published in the block; raises InputError as ``check_output``.
 
-    Args:
-        output: the folder.
-        kind: None for a folder inside one that the command manages itself: neither checked nor listed.
-        overwrite: as for ``check_output``.
-
-    Raises:
-        InputError: as ``check_output``.
-        OSError: the disk is full or not writable; the output is unchanged.
+    ``kind`` is None for a folder inside one that the command manages itself: neither checked nor listed.
     """
     if kind:
         check_output(output, kind, overwrite)

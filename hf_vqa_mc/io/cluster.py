@@ -17,22 +17,15 @@ from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__, code_state
 
-RETRIES = 10
-"""Times that a call is made again whose worker died, or whose storage did not answer."""
-ANSWER_SECONDS = 10
-"""Time in which the address of a cluster must accept a connection."""
+RETRIES = 10  # times that a call is made again whose worker died, or whose storage did not answer
+ANSWER_SECONDS = 10  # time in which the address of a cluster must accept a connection
 
 T = TypeVar("T")
 
 
 @contextlib.contextmanager
 def connected(address: str | None = None) -> Iterator[None]:
-    """Connect to a Ray cluster, or start Ray on this machine without an address; an existing connection is used.
-
-    Raises:
-        InputError: no cluster answers.
-        MissingExtra: Ray is not installed.
-    """
+    """Connect to a Ray cluster, or start Ray on this machine without an address; an existing connection is used."""
     try:
         import ray
     except ImportError:
@@ -166,13 +159,9 @@ def contains(folder: str, location: str) -> bool:
 
 @dataclass(frozen=True)
 class Storage:
-    """A folder, by path or fsspec URL, whose files appear complete or not at all.
+    """A folder, by path or fsspec URL, whose files appear complete or not at all; errors are OSError."""
 
-    Every operation raises OSError with the file's location if the storage does not answer or refuses.
-    """
-
-    location: str
-    """credentials come from the environment, never from the URL"""
+    location: str  # credentials come from the environment, never from the URL
 
     def path(self, name: str = "") -> str:
         """The location of a file, for messages."""

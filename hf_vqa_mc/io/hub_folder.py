@@ -14,18 +14,10 @@ FILES = (".parquet", ".pq", ".jsonl", ".jsonlines", ".ndjson", ".json", ".csv", 
 
 
 def hub_folder(what: str, name: str, files: Sequence[str], expected: str, **of_hub: Any) -> Path:  # noqa: ANN401
-    """Download files of a model repository unless they are in the cache.
+    """Download files (patterns) of a model repository unless they are in the cache.
 
-    Args:
-        what: type of the model, for messages: ``checkpoint``.
-        name: NAMESPACE/NAME.
-        files: patterns of the files.
-        expected: description of valid names, for messages.
-        of_hub: additional arguments of ``huggingface_hub.snapshot_download``.
-
-    Raises:
-        InputError: there is no such repository.
-        ConnectionError: the Hub cannot be reached, and the files are not in the cache.
+    ``what`` and ``expected`` describe the model and valid names, for messages. Raises InputError if there is no such
+    repository, ConnectionError if the Hub cannot be reached, and the files are not in the cache.
     """
     if is_path(name):
         raise InputError(f"{what} {name}: no such folder; {expected}")
@@ -57,10 +49,7 @@ def file_name(name: str) -> str:
 
 @contextlib.contextmanager
 def offline_noticed_once() -> Iterator[None]:
-    """Read from the cache alone, as with HF_HUB_OFFLINE=1, if one request does not reach the Hub.
-
-    Otherwise each file would be asked for six times, for 23 seconds.
-    """
+    """Read from the cache alone if one request does not reach the Hub: each file would be asked for for 23 seconds."""
     from huggingface_hub import constants, get_session
 
     modules = [constants, *([sys.modules["datasets"].config] if "datasets" in sys.modules else [])]

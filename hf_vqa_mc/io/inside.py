@@ -11,9 +11,8 @@ from hf_vqa_mc.errors import InputError
 class Inside:
     """Folders with all that lies inside them; links are resolved, and what they lead to must lie inside as well.
 
-    Args:
-        folders: existing folders. Of a snapshot in the cache of the Hub, the files to which its links lead count, too.
-        hidden: whether hidden files and files in hidden folders, such as ``.ssh``, are inside.
+    Of a snapshot in the cache of the Hub, the files to which its links lead count, too; ``hidden`` files, such as in
+    ``.ssh``, only if they should.
     """
 
     def __init__(self, *folders: Path, hidden: bool = True) -> None:

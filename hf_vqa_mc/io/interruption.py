@@ -20,10 +20,7 @@ _reported: set[signal.Signals] = set()
 
 
 def handle_signals() -> None:
-    """Raise KeyboardInterrupt in the main thread on Ctrl-C and, in a single process, on SIGTERM.
-
-    torchrun ends its processes itself, also those that wait for others.
-    """
+    """Raise KeyboardInterrupt on Ctrl-C and, in a single process, SIGTERM (torchrun ends its processes itself)."""
     process = os.getpid()
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -15,10 +15,8 @@ from typing import IO, Any, TypeVar
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import File, opened, text_lines
 
-CHUNK = 1 << 20
-"""Bytes read at a time; records have hundreds to tens of thousands of characters."""
-BATCH = 1 << 16
-"""Characters of records per batch; larger batches are slower because of Python's garbage collector."""
+CHUNK = 1 << 20  # bytes read at a time; records have hundreds to tens of thousands of characters
+BATCH = 1 << 16  # characters of records per batch; larger batches are slower because of Python's garbage collector
 
 _SPACES = re.compile(r"[ \t\n\r]*")
 _IN_NUMBER = "0123456789+-.eE"
@@ -38,15 +36,10 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
-    """Iterate over the items of a JSON file's list, in batches of about ``BATCH`` characters.
+    """Iterate over the items of a JSON file's list, plain or packed, in batches of about ``BATCH`` characters.
 
-    Args:
-        file: in UTF-8, plain or packed.
-        key: the field that holds the list; None if the file is the list.
-        others: receives the values of the object's other fields.
-
-    Raises:
-        InputError: the file is not JSON, is truncated, or does not hold such a list exactly once.
+    ``key`` is the field that holds the list (None: the file is the list); ``others`` receives the other fields. Raises
+    InputError if the file is not JSON, is truncated, or does not hold such a list exactly once.
     """
     if key is not None:
         for _, batch in items_of_lists(file, (key,), others):
@@ -85,11 +78,7 @@ def items_of_lists(
 
 
 def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
-    """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice.
-
-    Raises:
-        InputError: the file is not JSON, is truncated, or is not an object.
-    """
+    """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice."""
     with _opened(file) as text:
         text.expect("{", "a JSON object")
         yield from text.batches((field, text.value(f"field {field!r}")) for field in text.field_names())

@@ -14,24 +14,18 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError, listed
 
-MANIFEST = ".vqa_mc.json"
-"""The files that a command wrote into a folder, with size and sha256. It is never uploaded."""
-Entry = tuple[int, str]
-"""Size in bytes and sha256 of a file."""
+MANIFEST = ".vqa_mc.json"  # the files that a command wrote into a folder, with size and sha256. It is never uploaded
+Entry = tuple[int, str]  # size in bytes and sha256 of a file
 
 _CACHES = "__pycache__"
 """Folders of Python's caches, which are no reason to refuse an output: harnesses run programs of exports."""
-_SETTLED_SECONDS = 0.1
-"""Age of a file from which a later change also changes its modification time."""
+_SETTLED_SECONDS = 0.1  # age of a file from which a later change also changes its modification time
 _KNOWN: dict[tuple[int, ...], str] = {}
 """sha256 by device, inode, size and modification time; so a file and its hard links are read once per process."""
 
 
 def check_output_file(path: Path, option: str, inputs: Iterable[Path] = (), overwrite: bool = False) -> None:
-    """Raise InputError unless a file can be written at the path that ``option`` names, outside of all ``inputs``.
-
-    An existing file is replaced only with ``overwrite``.
-    """
+    """Raise InputError unless the file that ``option`` names can be written, and is new (or with ``overwrite``)."""
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; give a file in it")
     if path.exists() and not path.is_file():
@@ -87,20 +81,16 @@ def check_folder(folder: Path, what: str) -> None:
 class FolderKind:
     """The output folders of a command."""
 
-    command: str
-    """as in their manifest and in messages: ``vqa-mc build``"""
+    command: str  # as in their manifest and in messages: ``vqa-mc build``
     unlisted: Callable[[Path], Mapping[str, Entry] | None] = lambda folder: None
     """the command's files in a folder without a manifest, such as one downloaded from the Hub; None if not its own"""
 
 
 def check_output(output: Path, kind: FolderKind, overwrite: bool = False, option: str = "output") -> list[str]:
-    """Raise InputError unless the output can be replaced or extended without loss.
+    """The files in an output that are not listed; raises InputError unless it can be replaced without loss.
 
     It is new (in an existing folder), an empty folder, or one of this kind in which all files are listed and
     unchanged. With ``overwrite``, changed files may be replaced, and files that are not listed are kept.
-
-    Returns:
-        The files in it that are not listed.
     """
     what, target = f"{option} {output}", Path(os.path.realpath(output))
     check_folder(target, option)

@@ -39,8 +39,7 @@ DAMAGE = (
 """Exceptions of the standard library for archives that cannot be unpacked."""
 
 _CHUNK = 1 << 20
-_REPORTED = 1 << 26
-"""Unpacked bytes between two reports of progress; smaller files are not reported."""
+_REPORTED = 1 << 26  # unpacked bytes between two reports of progress; smaller files are not reported
 _PROGRESS: ContextVar[Progress] = ContextVar("progress", default=silent)
 
 
@@ -99,16 +98,10 @@ def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """The unpacked content of a file; the packing is detected by its first bytes.
+    """The unpacked content of a file, or of a ``member`` of a zip; the packing is detected by its first bytes.
 
-    Args:
-        path: the file.
-        member: file in a zip; by default a zip must hold one file.
-
-    Raises:
-        InputError: it is damaged, truncated or encrypted, is a zip with several files, or unpacks to more than
-            `check_size` allows; the last while it is read.
-        OSError: it cannot be read.
+    Raises InputError if it is damaged, truncated or encrypted, is a zip with several files, or (while it is read)
+    unpacks to more than `check_size` allows.
     """
     location = str(path) if member is None else f"{member} in {path}"
     try:

@@ -11,19 +11,13 @@ import pyarrow.parquet as pq
 
 from hf_vqa_mc.io.packed import DAMAGE, check_size, check_unpacked, is_packed
 
-FREE_DECODED = 10**9
-"""Decoded bytes at any ratio: columns with the same text in every row are common."""
+FREE_DECODED = 10**9  # decoded bytes at any ratio: columns with the same text in every row are common
 _ROW_BYTES = 250
 """Size that a row at least counts as: that of a question in memory, even where the file needs no bytes for it."""
 
 
 def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN401  as for ParquetFile
-    """Raise InputError if a Parquet file of ``size`` bytes decodes to more than `check_size` allows.
-
-    Raises:
-        pyarrow.ArrowInvalid: it is not a Parquet file.
-        OSError: it cannot be read, or is damaged.
-    """
+    """Raise InputError if a Parquet file of ``size`` bytes decodes to more than `check_size` allows."""
     with pq.ParquetFile(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
         decoded = max(sum(group.total_byte_size for group in groups), _ROW_BYTES * file.metadata.num_rows)
@@ -31,10 +25,7 @@ def check_parquet(source: Any, location: str, size: int) -> None:  # noqa: ANN40
 
 
 def check_files(paths: Iterable[Path]) -> None:
-    """Raise InputError if a packed or Parquet file holds more than it may; its content counts, not its name.
-
-    ``datasets`` would unpack it without a limit. Damaged files are left to ``datasets``.
-    """
+    """Raise InputError if a packed or Parquet file holds too much for ``datasets``, which unpacks without a limit."""
     for path in paths:
         with path.open("rb") as file:
             start = file.read(6)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
 """Formats decoded in this process; for others, such as EPS, PIL would start another program."""
-MOST_PIXELS = 64_000_000
-"""Images with more pixels are not decoded; this many take 192 MB."""
+MOST_PIXELS = 64_000_000  # images with more pixels are not decoded; this many take 192 MB
 
 
 class BrokenImage(ValueError):
@@ -36,13 +35,8 @@ class HugeImage(BrokenImage):
 def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Image"]:
     """The first frame of an image file, fully decoded; a truncated file is an error. Thread-safe.
 
-    Args:
-        file: its content or its path.
-        side: decode a JPEG at the smallest scale (1, 1/2, 1/4 or 1/8) whose sides have at least this many pixels;
-            all of the file is read nevertheless.
-
-    Raises:
-        BrokenImage: it is not an image in one of `FORMATS`, it is damaged, or the body fails to convert it.
+    A JPEG is decoded at the smallest scale (1, 1/2, 1/4 or 1/8) whose sides have at least ``side`` pixels. Raises
+    BrokenImage if it is not an image in one of `FORMATS`, it is damaged, or the body fails to convert it.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -97,13 +91,7 @@ def is_picture(content: bytes) -> bool:
 def portable_picture(content: bytes, formats: Mapping[str, str], fewest_bytes: int = 0) -> tuple[bytes, str]:
     """An image file unchanged if its format is one of ``formats``, else as PNG; and the format's value there.
 
-    Args:
-        content: of the file.
-        formats: PIL's names of formats, with ``PNG``, to any values.
-        fewest_bytes: smaller files are converted, too.
-
-    Raises:
-        BrokenImage: it is damaged.
+    ``formats`` are PIL's names, with ``PNG``, to any values; files below ``fewest_bytes`` are converted, too.
     """
     with opened_picture(content) as opened:
         name = opened.format or ""

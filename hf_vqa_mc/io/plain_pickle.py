@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ADMITTED_KINDS = "biufSU"
-"""Kinds of NumPy's types of numbers and texts."""
+ADMITTED_KINDS = "biufSU"  # kinds of NumPy's types of numbers and texts
 
 
 class Refused(Exception):
@@ -91,8 +90,5 @@ class _PlainUnpickler(pickle._Unpickler):
 
 
 def unpickled(content: bytes, others: Mapping[str, Callable[..., Any]]) -> Any:  # noqa: ANN401
-    """Unpickle plain values, `PickledArray` for arrays, and ``others`` in place of more globals, "MODULE NAME".
-
-    Raises Refused for other globals, and any exception for a damaged pickle.
-    """
+    """Plain values, `PickledArray` for arrays, and ``others`` in place of "MODULE NAME"; raises Refused for more."""
     return _PlainUnpickler(content, others).load()

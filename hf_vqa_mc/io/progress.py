@@ -10,13 +10,10 @@ from typing import Any
 
 from hf_vqa_mc.io.redaction import redacted
 
-Progress = Callable[[str, int, int], None]
-"""Called with (step, done, total)."""
+Progress = Callable[[str, int, int], None]  # called with (step, done, total)
 
-REFRESH_SECONDS = 0.5
-"""Minimum time between updates of a bar."""
-LINE_SECONDS = 10.0
-"""Minimum time between lines about unfinished steps in logs."""
+REFRESH_SECONDS = 0.5  # minimum time between updates of a bar
+LINE_SECONDS = 10.0  # minimum time between lines about unfinished steps in logs
 
 
 def is_first_process() -> bool:

@@ -45,12 +45,7 @@ def _locations(name: str, first: int) -> Callable[[int], str]:
 
 
 class Records:
-    """Some records of a list as columns; each is checked as a whole, and searched for the invalid value if that fails.
-
-    Args:
-        rows: parsed JSON values.
-        location: position to the record's location, for messages.
-    """
+    """Some records of a list as columns; a column is checked as a whole, then searched for what is invalid."""
 
     def __init__(self, rows: Sequence[Any], location: Callable[[int], str]) -> None:
         self.rows = rows

@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_xlsx(path: Path) -> "pd.DataFrame":
-    """The cells of the only sheet with rows as text.
-
-    Raises:
-        InputError: it is no such file, unpacks to too much, or several sheets have rows.
-    """
+    """The cells of the only sheet with rows as text; raises InputError if the file cannot be read, or has several."""
     import pandas as pd
 
     if find_spec("openpyxl") is None:

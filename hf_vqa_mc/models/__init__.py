@@ -4,6 +4,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaConfig
+from hf_vqa_mc.models.attention import SpatialAttentionForMultipleChoiceVqa, SpatialAttentionVqaConfig
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, Model
@@ -15,7 +16,6 @@ from hf_vqa_mc.models.pipeline import (
 )
 from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
 from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa, QuestionLstmVqaConfig
-from hf_vqa_mc.models.spatial_attention import SpatialAttentionForMultipleChoiceVqa, SpatialAttentionVqaConfig
 
 __all__ = [
     "MODELS",

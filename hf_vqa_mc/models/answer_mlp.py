@@ -1,7 +1,7 @@
 """Linear models and multilayer perceptrons that answer from a vocabulary (Antol, Kafle and Hudson)."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -31,21 +31,14 @@ class AnswerMlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_answer_mlp"
 
     inputs: list[str] | tuple[str, ...] = ("image", "question")
-    separate: bool = False
-    """whether each input has a first hidden layer of its own, taken from a model trained separately"""
-    image_size: int = 2048
-    """dimensions of image features"""
-    bag_size: int = 1030
-    """length of a question's bag of words"""
-    text_size: int = 300
-    """dimensions of a question's vector"""
-    caption_size: int = 1000
-    """words of captions"""
-    hidden_sizes: list[int] | tuple[int, ...] = (1000, 1000)
-    """units of the hidden layers; none: a linear model"""
+    separate: bool = False  #: whether each input has a first hidden layer of a separately trained model
+    image_size: int = 2048  #: dimensions of image features
+    bag_size: int = 1030  #: length of a question's bag of words
+    text_size: int = 300  #: dimensions of a question's vector
+    caption_size: int = 1000  #: words of captions
+    hidden_sizes: list[int] | tuple[int, ...] = (1000, 1000)  #: units of the hidden layers; none: a linear model
     activation: Literal["tanh", "relu", "elu"] = "tanh"
-    dropout: float | int = 0.5
-    """of the hidden layers"""
+    dropout: float | int = 0.5  #: of the hidden layers
 
     may_be_zero = ("bag_size", "caption_size")  # of what the model does not see
 
@@ -80,12 +73,7 @@ class AnswerMlpForOpenEndedVqa(VqaModel):
         self.post_init()  # type: ignore[no-untyped-call]
 
     def take_first_layer(self, other: PreTrainedModel, name: str) -> None:
-        """Copy the first hidden layer of a model with one of the inputs; raises InputError if it is of another kind.
-
-        Args:
-            other: that model.
-            name: for messages.
-        """
+        """Copy the first hidden layer of a model with one input, ``name`` in messages; raises InputError if others."""
         ((seen, own),) = ((one, layer) for one, layer in self.first.items() if [one] == list(other.config.inputs))
         size, activation = [*other.config.hidden_sizes, 0][0], other.config.activation
         if (size, activation) != (self.config.hidden_sizes[0], self.config.activation):
@@ -114,9 +102,6 @@ class AnswerMlpForOpenEndedVqa(VqaModel):
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``, see `answer_output`.
-
-        Raises:
-            InputError: an input of the model is missing.
         """
         tensors = {
             "image_features": image_features,
@@ -179,19 +164,9 @@ def _declared(
     settings: Mapping[str, object] | None = None,
     **preset: object,
 ) -> Model:
-    return Model(
-        name=name,
-        title=title,
-        description=description,
-        source=source,
-        config_class=AnswerMlpVqaConfig,
-        model_class=AnswerMlpForOpenEndedVqa,
-        inputs=frozenset(SEEN[one][0] for one in inputs),
-        preset={"inputs": list(inputs), "separate": False, "activation": "tanh", **preset},
-        settings=settings or {},
-        recipe=OPEN_ENDED,
-        open_ended=True,
-    )
+    taken = source, AnswerMlpVqaConfig, AnswerMlpForOpenEndedVqa, frozenset(SEEN[one][0] for one in inputs)
+    preset = {"inputs": list(inputs), "separate": False, "activation": "tanh"} | preset
+    return Model(name, title, description, *taken, preset, settings or {}, OPEN_ENDED, open_ended=True)
 
 
 BOW_Q = _declared("bow-q", "BoW Q", "an MLP on the bag of the question's words", "question")
@@ -202,8 +177,7 @@ BOW_Q_I = _declared("bow-q-i", "BoW Q + I", "an MLP on image and bag of words", 
 
 
 def _separate(name: str, title: str, *inputs: str) -> Model:
-    seen = ", ".join(inputs)
-    description = f"an MLP on the first hidden layers of separately trained networks for {seen}"
+    description = f"an MLP on the first hidden layers of separately trained networks for {', '.join(inputs)}"
     return _declared(name, title, description, *inputs, separate=True)
 
 
@@ -211,38 +185,16 @@ CONCAT_Q_I = _separate("concat-q-i", "Q + I", "question", "image")
 CONCAT_Q_C = _separate("concat-q-c", "Q + C", "question", "caption")
 CONCAT_Q_I_C = _separate("concat-q-i-c", "Q + I + C", "question", "image", "caption")
 
-_TDIUC = "Kafle and Kanan 2017, section 5"
-LINEAR_Q = _declared(
-    "linear-q", "QUES", "a linear model on the question's vector", "question_vector", source=_TDIUC, hidden_sizes=[]
-)
-LINEAR_I = _declared("linear-i", "IMG", "a linear model on the image", "image", source=_TDIUC, hidden_sizes=[])
-LINEAR_Q_I = _declared(
-    "linear-q-i",
-    "Q + I",
-    "a linear model on the question's vector and the image",
-    "question_vector",
-    "image",
-    source=_TDIUC,
-    hidden_sizes=[],
-)
-MLP_Q_I = _declared(
-    "mlp-q-i",
-    "MLP",
-    "an MLP on the question's vector and the image",
-    "question_vector",
-    "image",
-    source=_TDIUC,
-    settings={"hidden_sizes": [6000, 4000, 2000], "dropout": 0.3},
-    activation="relu",
-)
+_LINEAR: dict[str, Any] = {"source": "Kafle and Kanan 2017, section 5", "hidden_sizes": []}
+_BOTH, _WHAT = ("question_vector", "image"), "on the question's vector and the image"
+LINEAR_Q = _declared("linear-q", "QUES", "a linear model on the question's vector", "question_vector", **_LINEAR)
+LINEAR_I = _declared("linear-i", "IMG", "a linear model on the image", "image", **_LINEAR)
+LINEAR_Q_I = _declared("linear-q-i", "Q + I", f"a linear model {_WHAT}", *_BOTH, **_LINEAR)
+_MLP_Q_I: dict[str, Any] = {"settings": {"hidden_sizes": [6000, 4000, 2000], "dropout": 0.3}, "activation": "relu"}
+MLP_Q_I = _declared("mlp-q-i", "MLP", f"an MLP {_WHAT}", *_BOTH, source=_LINEAR["source"], **_MLP_Q_I)
 """The vectors of the paper are skip-thought's."""
+_CNN: dict[str, Any] = {"settings": {"hidden_sizes": [512]}, "activation": "elu"}
 CNN = _declared(
-    "cnn",
-    "CNN",
-    "an MLP that sees only the image",
-    "image",
-    source="Hudson and Manning 2019, section 4.2",
-    settings={"hidden_sizes": [512]},
-    activation="elu",
+    "cnn", "CNN", "an MLP that sees only the image", "image", source="Hudson and Manning 2019, section 4.2", **_CNN
 )
 """The paper reports no size; 512 units, with ELU, are those of its MAC network's output."""

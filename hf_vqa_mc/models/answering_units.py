@@ -9,13 +9,13 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention
-from hf_vqa_mc.models.model import Model, VqaConfig
+from hf_vqa_mc.models.model import Model, QuestionImageConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class AnsweringUnitsVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class AnsweringUnitsVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of RAU; the defaults are those of the code of Noh and Han 2016, where the paper does not report them.
 
     The paper stops the training of each unit, the last one first, when it starts to overfit; here all are trained for
@@ -25,24 +25,14 @@ class AnsweringUnitsVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_answering_units"
 
-    image_size: int = 2048
-    """dimensions of an image cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 200
-    """dimensions of a word vector"""
-    lstm_size: int = 512
-    """of each of the two layers that read the question"""
-    size: int = 512
-    """dimensions of question, image and memory"""
-    attention_size: int = 256
-    """units of the attention"""
-    steps: int = 8
-    """answering units, which share their weights"""
+    word_size: int = 200  #: dimensions of a word vector
+    lstm_size: int = 512  #: of each of the two layers that read the question
+    size: int = 512  #: dimensions of question, image and memory
+    attention_size: int = 256  #: units of the attention
+    steps: int = 8  #: answering units, which share their weights
     answers_by: Literal["first", "mean", "last"] = "first"
     """the units that answer: the first one, as in the paper; the mean of all units' scores; or the last one"""
-    dropout: float | int = 0.5
-    """of words, question, image and classifier"""
+    dropout: float | int = 0.5  #: of words, question, image and classifier
 
 
 class AnsweringUnitsForOpenEndedVqa(AttendingModel):

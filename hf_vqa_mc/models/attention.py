@@ -1,15 +1,17 @@
-"""Attention over the cells or regions of an image, or over words, as the models share it."""
+"""Attention over the cells or regions of an image, or over words, as the models share it; Attention*."""
 
 from abc import abstractmethod
 from math import isqrt
 
 import torch
+from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.modeling_outputs import MultipleChoiceModelOutput, SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.model import VqaModel
+from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
+from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
 
 
 class GuidedAttention(nn.Module):
@@ -29,15 +31,9 @@ class GuidedAttention(nn.Module):
     def forward(
         self, positions: Tensor, guide: Tensor | None = None, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Attend once.
+        """The average (batch, size) of positions (batch, positions, size), and the weights (batch, positions).
 
-        Args:
-            positions: (batch, positions, size)
-            guide: (batch, guide_size)
-            mask: bool (batch, positions); by default all are valid.
-
-        Returns:
-            The average (batch, size), and the attention weights (batch, positions).
+        ``guide`` is (batch, guide_size), ``mask`` bool (batch, positions); by default all are valid.
         """
         hidden = self.place(positions)  # (batch, positions, hidden)
         if self.guide is not None:
@@ -80,11 +76,7 @@ class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
             region_boxes: not used.
 
         Returns:
-            ``logits`` (batch, answers); with labels also ``loss``; ``attentions``: of each step or level, (batch,
-            cells or regions).
-
-        Raises:
-            InputError: image_grid or image_regions has another shape, or both or none are given.
+            ``logits`` (batch, answers); with labels also ``loss``; ``attentions`` of each step, (batch, positions).
         """
         cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         return self._answer(question_indices, cells, mask, labels)
@@ -99,10 +91,7 @@ class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
 def image_positions(
     size: int, image_grid: Tensor | None, image_regions: Tensor | None, region_mask: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
-    """The cells or regions of images, (batch, positions, size), 0 in padding, and their mask, None if all are valid.
-
-    Arguments and errors are those of `AttendingModel.forward`.
-    """
+    """Cells or regions of images, (batch, positions, size), 0 in padding, and their mask, None if all valid."""
     if image_regions is None and image_grid is not None:
         check_grid(image_grid, size)
         return image_grid, None
@@ -128,3 +117,62 @@ def side_of(image_grid: Tensor) -> int:
     if side**2 != cells:
         raise InputError(f"image_grid has {cells} cells, expected a square grid")
     return side
+
+
+@strict
+class SpatialAttentionVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+    """The sizes of Attention*; those of its MLP are Chao et al.'s (2018, section 5.2; supplement, A.1)."""
+
+    model_type = "vqa_mc_spatial_attention"
+
+    image_size: int = 2048  #: dimensions of an image cell: ResNet's last channels
+    text_size: int = 300  #: dimensions of a word vector
+    attention_size: int = 512  #: units of the attention; HieCoAtt's 512, since the paper does not report it
+    hidden_size: int = 8192  #: units of the hidden layer of the MLP
+    dropout: float | int = 0.5  #: of the MLP
+
+
+class SpatialAttentionForMultipleChoiceVqa(VqaModel):
+    """Attention over the image grid, guided by the question's average word vector; its average is MLP-IQA's image.
+
+    With uniform attention the model is MLP-IQA on the mean of the cells, as are ResNet's pooled features.
+    """
+
+    config_class = SpatialAttentionVqaConfig
+    base_model_prefix = "spatial_attention"
+
+    def __init__(self, config: SpatialAttentionVqaConfig) -> None:
+        super().__init__(config)
+        self.attention = GuidedAttention(config.image_size, config.text_size, config.attention_size)
+        sizes = {name: getattr(config, name) for name in ("image_size", "text_size", "hidden_size", "dropout")}
+        self.mlp = MlpForMultipleChoiceVqa(MlpVqaConfig(**sizes))
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def forward(
+        self,
+        choice_vectors: Tensor,
+        image_grid: Tensor,
+        question_vectors: Tensor,
+        choice_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        choice_indices: Tensor | None = None,
+    ) -> MultipleChoiceModelOutput:
+        """As `MlpForMultipleChoiceVqa.forward`, with image_grid (batch, cells, image_size); has ``attentions``."""
+        check_grid(image_grid, self.config.image_size)
+        attended, attention = self.attention(image_grid, functional.normalize(question_vectors, dim=-1))
+        output: MultipleChoiceModelOutput = self.mlp(
+            choice_vectors, attended, question_vectors, choice_mask, labels, choice_indices
+        )
+        output.attentions = (attention,)
+        return output
+
+
+ATTENTION = Model(
+    name="attention",
+    title="Attention*",
+    description="attention over the image guided by the question, then as MLP-IQA",
+    source="Chao et al. 2018, section 6.1 and supplement, A.2",
+    config_class=SpatialAttentionVqaConfig,
+    model_class=SpatialAttentionForMultipleChoiceVqa,
+    inputs=frozenset(("image_grid", "question_vectors")),
+)

@@ -9,13 +9,13 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import AttendingModel, average
-from hf_vqa_mc.models.model import Model, VqaConfig
+from hf_vqa_mc.models.model import Model, QuestionImageConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class BottomUpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class BottomUpVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of Bottom-Up; the defaults are those of a published reimplementation (hengyuan-hu), as are both dropouts.
 
     As there, attention is by a product of image and question, which Teney et al. 2018 concatenate (section 3), and the
@@ -24,18 +24,10 @@ class BottomUpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_bottom_up"
 
-    image_size: int = 2048
-    """dimensions of a region or cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a word vector; the paper's start as GloVe's (``--word-vectors``)"""
-    size: int = 1024
-    """dimensions of the question and of the joint representation"""
-    attention_dropout: float | int = 0.2
-    """of the attention's hidden units"""
-    dropout: float | int = 0.5
-    """of the classifier"""
+    word_size: int = 300  #: dimensions of a word vector; the paper's start as GloVe's (``--word-vectors``)
+    size: int = 1024  #: dimensions of the question and of the joint representation
+    attention_dropout: float | int = 0.2  #: of the attention's hidden units
+    dropout: float | int = 0.5  #: of the classifier
 
 
 class BottomUpForOpenEndedVqa(AttendingModel):

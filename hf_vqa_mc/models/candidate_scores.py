@@ -20,10 +20,8 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 
-ROWS = 4096
-"""Questions per block; their part of 8,192 hidden units takes 128 MB."""
-PIECE = 1024
-"""Hidden units per matrix product; each product is computed by one thread, so that results are deterministic."""
+ROWS = 4096  # questions per block; their part of 8,192 hidden units takes 128 MB
+PIECE = 1024  # hidden units per matrix product; each is computed by one thread, so that results are deterministic
 
 Floats = NDArray[np.float32]
 
@@ -31,10 +29,8 @@ Floats = NDArray[np.float32]
 class Table(NamedTuple):
     """Distinct inputs, and the index of each question's or candidate's input."""
 
-    inputs: Floats
-    """float32 (distinct, size)"""
-    indices: NDArray[np.int64]
-    """(questions,) or (candidates,)"""
+    inputs: Floats  # float32 (distinct, size)
+    indices: NDArray[np.int64]  # (questions,) or (candidates,)
 
 
 @torch.no_grad()
@@ -45,26 +41,12 @@ def candidate_scores(
     images: Table | None = None,
     questions: Table | None = None,
 ) -> Floats:
-    """The logits of ``model.eval()`` for each candidate, within float32 rounding.
+    """The logits of ``model.eval()`` for each candidate, float32 (candidates,), within float32 rounding.
 
-    Questions are scored in blocks of `ROWS`. The scores of a block are bit-identical for any other blocks, order
-    of the tables, and number of threads and processes.
-
-    Args:
-        model: on any device; scored on the CPU in float32.
-        answers: average word vectors; one index per candidate.
-        questions_of: int64 (candidates,), ascending: question index of each candidate.
-        images: image features, if the model sees images; one index per question.
-        questions: average word vectors, if the model sees questions; one index per question.
-
-    Returns:
-        float32 (candidates,): the logits.
-
-    Raises:
-        InputError: an input of the model is missing, or questions_of is not ascending.
+    Computed on the CPU in blocks of `ROWS` questions; bit-identical for any other blocks, order of the tables, and
+    number of threads and processes. ``answers`` has one index per candidate, ``questions_of`` the question index of
+    each candidate, ascending; the other tables, if the model sees them, one index per question.
     """
-    if np.any(np.diff(questions_of) < 0):
-        raise InputError("questions_of is not ascending; expected candidates sorted by question")
     for name, table in (("image", images), ("question", questions)):
         if name in model.parts() and table is None:
             raise InputError(f"{model.config.model_type} needs {name} features; found none")
@@ -105,11 +87,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 def _folded(model: MlpForMultipleChoiceVqa) -> tuple[dict[str, Tensor], Tensor]:
     """Batch normalisation and the first layer as one: each input's weights, (H, size), and the bias, (H,)."""
-    norm = model.head.norm
-    if norm.running_mean is None or norm.running_var is None:
-        raise InputError("the model has no running statistics of batch normalisation; expected a trained model")
-    slope = norm.weight.double() / (norm.running_var.double() + norm.eps).sqrt()
-    shift = norm.bias.double() + slope * (model.parts()["answer"].bias.double() - norm.running_mean.double())
+    norm, running = model.head.norm, dict(model.head.norm.named_buffers())
+    slope = norm.weight.double() / (running["running_var"].double() + norm.eps).sqrt()
+    shift = norm.bias.double() + slope * (model.parts()["answer"].bias.double() - running["running_mean"].double())
     weights = {name: part.weight * slope[:, None].float() for name, part in model.parts().items()}
     return {name: weight.float().cpu() for name, weight in weights.items()}, shift.float().cpu()
 

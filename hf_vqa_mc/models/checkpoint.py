@@ -14,8 +14,7 @@ from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.model import model_of
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-NAMED = 3
-"""Maximum number of mismatched weights named in a message."""
+NAMED = 3  # maximum number of mismatched weights named in a message
 
 
 def load_checkpoint(

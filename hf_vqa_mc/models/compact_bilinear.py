@@ -8,12 +8,11 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.attention import average, image_positions
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
-LEAST = 1e-12
-"""Added below the square root, whose gradient at 0 is infinite."""
+LEAST = 1e-12  # added below the square root, whose gradient at 0 is infinite
 
 
 class CompactBilinear(nn.Module):
@@ -52,7 +51,7 @@ def signed_root(given: Tensor) -> Tensor:
 
 
 @strict
-class McbVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class McbVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of MCB; the defaults are those of Fukui et al. 2016 (sections 3 and 4.2), the dropouts those of its code.
 
     The paper's models have 3,000 answers; here ``--answers`` is 1,000 by default.
@@ -60,32 +59,17 @@ class McbVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_mcb"
 
-    sees_grid: bool = False
-    """whether a grid of the image is attended to (MCB-A)"""
-    image_size: int = 2048
-    """dimensions of image features"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a learned word vector (tanh)"""
-    fixed_word_size: int = 300
-    """dimensions of the given word vectors, which are not trained (the paper's are GloVe's); 0: none"""
-    lstm_size: int = 1024
-    """units of each layer of the LSTM"""
-    lstm_layers: int = 2
-    """layers whose last states are concatenated"""
-    lstm_dropout: float | int = 0.3
-    """of the outputs of each layer of the LSTM"""
-    sketch_size: int = 16000
-    """dimensions of compact bilinear pooling"""
-    sketch_seed: int = 0
-    """seed of the random hashes and signs"""
-    attention_size: int = 512
-    """units of the attention of MCB-A"""
-    glimpses: int = 2
-    """attention maps of MCB-A"""
-    dropout: float | int = 0.1
-    """after each pooling"""
+    sees_grid: bool = False  #: whether a grid of the image is attended to (MCB-A)
+    word_size: int = 300  #: dimensions of a learned word vector (tanh)
+    fixed_word_size: int = 300  #: dimensions of given word vectors, not trained (the paper's are GloVe's); 0: none
+    lstm_size: int = 1024  #: units of each layer of the LSTM
+    lstm_layers: int = 2  #: layers whose last states are concatenated
+    lstm_dropout: float | int = 0.3  #: of the outputs of each layer of the LSTM
+    sketch_size: int = 16000  #: dimensions of compact bilinear pooling
+    sketch_seed: int = 0  #: seed of the random hashes and signs
+    attention_size: int = 512  #: units of the attention of MCB-A
+    glimpses: int = 2  #: attention maps of MCB-A
+    dropout: float | int = 0.1  #: after each pooling
 
     may_be_zero = ("fixed_word_size",)
 
@@ -138,14 +122,7 @@ class McbForOpenEndedVqa(VqaModel):
         region_mask: Tensor | None = None,
         region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
-
-        Arguments and output are those of `AttendingModel.forward`; without attention, image_features (batch,
-        image_size) instead of image_grid, and no ``attentions``.
-
-        Raises:
-            InputError: the image is missing or has another shape.
-        """
+        """As `AttendingModel.forward`; without attention, image_features (batch, image_size) instead of image_grid."""
         vectors = torch.cat([self.words(question_indices).tanh(), self.fixed_words(question_indices)], -1)
         _, (hidden, _) = self.lstm(packed(vectors, question_indices))
         question = self.lstm_dropout(torch.cat([*hidden], -1))  # the last states of all layers
@@ -164,27 +141,14 @@ class McbForOpenEndedVqa(VqaModel):
 
 
 def _declared(name: str, title: str, description: str, *images: str) -> Model:
-    return Model(
-        name=name,
-        title=title,
-        description=description,
-        source="Fukui et al. 2016",
-        config_class=McbVqaConfig,
-        model_class=McbForOpenEndedVqa,
-        inputs=frozenset(("question_indices", *images)),
-        preset={"sees_grid": "image_grid" in images},
-        recipe=Recipe("adam", 7e-4, 128, 20.0),
-        open_ended=True,
-    )
+    inputs, preset = frozenset(("question_indices", *images)), {"sees_grid": "image_grid" in images}
+    of_paper = "Fukui et al. 2016", McbVqaConfig, McbForOpenEndedVqa
+    recipe = Recipe("adam", 7e-4, 128, 20.0)
+    return Model(name, title, description, *of_paper, inputs, preset, recipe=recipe, open_ended=True)
 
 
 MCB = _declared("mcb", "MCB", "compact bilinear pooling of question and image", "image_features")
 """Adam and its rate are the paper's (section 4.2), which stops early; batch size and number of epochs are ours."""
-MCB_A = _declared(
-    "mcb-a",
-    "MCB-A",
-    "compact bilinear pooling, with attention over cells or regions of the image",
-    "image_grid",
-    "image_regions",
-)
+_ATTENTION = "compact bilinear pooling, with attention over cells or regions of the image"
+MCB_A = _declared("mcb-a", "MCB-A", _ATTENTION, "image_grid", "image_regions")
 """Trained as MCB."""

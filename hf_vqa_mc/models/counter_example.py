@@ -10,17 +10,16 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_lstm import question_states
 from hf_vqa_mc.models.question_words import PADDING
 from hf_vqa_mc.recipe import ANTOL
 
-NO_PICK = -1
-"""Index of the picked candidate where it is not known."""
+NO_PICK = -1  # index of the picked candidate where it is not known
 
 
 @strict
-class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class CounterExampleVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of the counter-example model of Goyal et al. 2017 (section 5).
 
     The shared part is "similar to" deeper LSTM Q + norm I, whose sizes are the defaults. The size of the common space,
@@ -29,28 +28,15 @@ class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_counter_example"
 
-    image_size: int = 2048
-    """dimensions of image features, which are L2-normalised"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    candidates: int = 24
-    """candidate images per question, the most similar first"""
-    word_size: int = 200
-    """dimensions of a learned word vector"""
-    lstm_size: int = 512
-    """units of each layer of the LSTM"""
-    lstm_layers: int = 2
-    """layers of the LSTM"""
-    joint_size: int = 1024
-    """dimensions of the joint embedding of question and image"""
-    common_size: int = 300
-    """dimensions of the space common to joint embeddings and answers; ours"""
-    margin: float | int = 1.0
-    """by which the picked candidate's score should exceed those of the others; ours"""
-    ranking_weight: float | int = 0.1
-    """weight of the sum of the ranking losses (lambda), next to the cross-entropy of the answer; ours"""
-    dropout: float | int = 0.5
-    """of the question, before and after its projection, and of projected images"""
+    candidates: int = 24  #: candidate images per question, the most similar first
+    word_size: int = 200  #: dimensions of a learned word vector
+    lstm_size: int = 512  #: units of each layer of the LSTM
+    lstm_layers: int = 2  #: layers of the LSTM
+    joint_size: int = 1024  #: dimensions of the joint embedding of question and image
+    common_size: int = 300  #: dimensions of the space common to joint embeddings and answers; ours
+    margin: float | int = 1.0  #: by which the picked candidate's score should exceed those of the others; ours
+    ranking_weight: float | int = 0.1  #: weight of the ranking losses (lambda), next to the cross-entropy; ours
+    dropout: float | int = 0.5  #: of the question, before and after its projection, and of projected images
 
     may_be_zero = ("margin", "ranking_weight")
 
@@ -59,10 +45,8 @@ class CounterExampleVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 class CounterExampleOutput(SequenceClassifierOutput):
     """Scores of the answers, and of candidate images as counter-examples."""
 
-    candidate_scores: Tensor | None = None
-    """(batch, candidates): higher is a better counter-example"""
-    candidate_same: Tensor | None = None
-    """(batch, candidates): probability that the candidate's answer is the explained one"""
+    candidate_scores: Tensor | None = None  # (batch, candidates): higher is a better counter-example
+    candidate_same: Tensor | None = None  # (batch, candidates): probability of the explained answer
 
 
 class CounterExampleForOpenEndedVqa(VqaModel):
@@ -93,23 +77,12 @@ class CounterExampleForOpenEndedVqa(VqaModel):
         labels: Tensor | None = None,
         picked: Tensor | None = None,
     ) -> CounterExampleOutput:
-        """Score all answers of the vocabulary, and the candidate images as counter-examples.
+        """Score all answers of the vocabulary, and the candidate images as counter-examples to an answer.
 
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_features: (batch, image_size).
-            candidate_features: (batch, candidates, image_size), the most similar image first.
-            labels: see `answer_output`. With labels their answer is explained, else the predicted one.
-            picked: int64 (batch,): index of the candidate that people picked, `NO_PICK` if it is not known; without
-                it the loss is that of the answer alone.
-
-        Returns:
-            ``logits`` (batch, answers); with candidates their scores; with labels also ``loss``: that of the answer
-            plus, averaged over the batch, ``ranking_weight`` times the sum of max(0, margin - (score of the picked
-            candidate - score of another)) over the others.
-
-        Raises:
-            InputError: the number of candidates is not the config's.
+        With labels, see `answer_output`, their answer is explained, else the predicted one. ``candidate_features`` are
+        (batch, candidates, image_size), the most similar image first; ``picked`` is int64 (batch,): index of the
+        candidate that people picked, or `NO_PICK`, for the loss of the answer plus ``ranking_weight`` times
+        `ranking_loss`.
         """
         states = question_states(self.lstm, self.words, question_indices)
         question = self.dropout(self.question(self.dropout(states)).tanh())
@@ -141,12 +114,9 @@ class CounterExampleForOpenEndedVqa(VqaModel):
 
 
 def ranking_loss(scores: Tensor, picked: Tensor, margin: float) -> Tensor:
-    """The sum of the pairwise hinge losses of each row, averaged; 0 for rows whose picked candidate is not known.
+    """The sum of max(0, margin - (score of the picked candidate - score of another)) over the others, averaged.
 
-    Args:
-        scores: (batch, candidates).
-        picked: int64 (batch,): index of the picked candidate, or `NO_PICK`.
-        margin: see the config.
+    ``scores`` are (batch, candidates), ``picked`` int64 (batch,): an index, or `NO_PICK` for a loss of 0.
     """
     best = scores.gather(1, picked.clamp(min=0)[:, None])
     losses = (margin - best + scores).clamp(min=0).sum(1) - margin  # the picked one's own is the margin

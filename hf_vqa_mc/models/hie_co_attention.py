@@ -17,61 +17,44 @@ from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention, average, check_grid
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.processor import QUESTION_INPUTS
 from hf_vqa_mc.models.question_words import PADDING
-from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS
 from hf_vqa_mc.recipe import Recipe
 
-NGRAMS = (1, 2, 3)
-"""Kernel sizes of the phrase level's convolutions."""
+NGRAMS = (1, 2, 3)  # kernel sizes of the phrase level's convolutions
 LEVELS = ("word", "phrase", "question")
 
 
 @strict
-class CoAttentionVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class LevelsConfig(VqaConfig):  # type: ignore[no-untyped-call]
+    """Sizes of co-attention; the defaults are those of Lu et al. 2016 (section 4.2) and its code."""
+
+    image_size: int = 2048  #: dimensions of an image cell
+    co_attention: Literal["alternating", "parallel"] = "alternating"  #: alternating (Lu et al.'s code) or parallel
+    level_size: int = 512  #: dimensions of words, phrases and cells, of the attentions and of the LSTM
+    lstm_layers: int = 2  #: layers of the question level (Lu et al.'s code)
+    joint_size: int = 1024  #: dimensions of the joint representation h_s (Lu et al. on VQA; 512 on COCO-QA)
+    encoder_dropout: float | int = 0.5  #: of all layers before h_s, and of h_s if a classifier follows
+
+
+@strict
+class CoAttentionVqaConfig(LevelsConfig):  # type: ignore[no-untyped-call]
     """Sizes of HieCoAtt; the defaults are those of Lu et al. 2016 (section 4.2) and its code."""
 
     model_type = "vqa_hie_co_attention"
 
-    image_size: int = 2048
-    """dimensions of an image cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    co_attention: Literal["alternating", "parallel"] = "alternating"
-    """alternating (default of Lu et al.'s code) or parallel"""
-    level_size: int = 512
-    """dimensions of words, phrases and cells, of the attentions and of the LSTM"""
-    lstm_layers: int = 2
-    """layers of the question level (Lu et al.'s code)"""
-    joint_size: int = 1024
-    """dimensions of the joint representation h_s (on VQA; 512 on COCO-QA)"""
-    encoder_dropout: float | int = 0.5
-    """of all layers, and of h_s"""
+    vocabulary_size: int = 10000  #: number of word indices
 
 
 @strict
-class HieCoAttentionVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class HieCoAttentionVqaConfig(LevelsConfig):  # type: ignore[no-untyped-call]
     """The sizes of HieCoAtt*; those of its MLP are Chao et al.'s (section 5.2; supplement, A.1)."""
 
     model_type = "vqa_mc_hie_co_attention"
 
-    image_size: int = 2048
-    """dimensions of an image cell: ResNet's last channels"""
-    text_size: int = 300
-    """dimensions of a word vector"""
-    co_attention: Literal["alternating", "parallel"] = "alternating"
-    """alternating (default of Lu et al.'s code) or parallel"""
-    level_size: int = 512
-    """dimensions of embedded words, phrases and cells, of the attentions and of the LSTM (Lu et al.)"""
-    lstm_layers: int = 2
-    """layers of the question level (Lu et al.'s code)"""
-    joint_size: int = 1024
-    """dimensions of the joint representation h_s (Lu et al. on VQA; 512 on COCO-QA)"""
-    encoder_dropout: float | int = 0.5
-    """dropout of all layers before h_s (Lu et al.)"""
-    hidden_size: int = 8192
-    """units of the hidden layer of the MLP"""
-    dropout: float | int = 0.5
-    """dropout of the MLP"""
+    text_size: int = 300  #: dimensions of a word vector
+    hidden_size: int = 8192  #: units of the hidden layer of the MLP
+    dropout: float | int = 0.5  #: dropout of the MLP
 
 
 class AlternatingCoAttention(nn.Module):
@@ -139,11 +122,8 @@ class CoAttentionModel(VqaModel):  # type: ignore[no-untyped-call]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """h_s (batch, joint_size), and the attention over the image at each level, (batch, cells) each.
 
-        Args:
-            image_grid: (batch, cells, image_size).
-            words: (batch, words, level_size), before the activation.
-            mask: bool (batch, words), right padded.
-            cell_mask: bool (batch, cells); by default all are valid.
+        ``words`` are (batch, words, level_size), before the activation; the masks are bool (batch, words), right
+        padded, and (batch, cells); by default all cells are valid.
         """
         cells = self._dropped(torch.tanh(self.cells(image_grid)))
         below: list[Tensor] = []  # of the previous level
@@ -215,17 +195,10 @@ class HieCoAttentionForMultipleChoiceVqa(CoAttentionModel):
         labels: Tensor | None = None,
         choice_indices: Tensor | None = None,
     ) -> MultipleChoiceModelOutput:
-        """Score each question's choices.
+        """As `MlpForMultipleChoiceVqa.forward`, with image_grid (batch, cells, image_size) and words.
 
-        Arguments are those of `MlpForMultipleChoiceVqa.forward`, with image_grid (batch, cells, image_size),
-        question_tokens (batch, words, text_size): word vectors in order, and question_mask: bool (batch, words), right
-        padded.
-
-        Returns:
-            As `MlpForMultipleChoiceVqa`, and ``attentions``: over the image at each level, (batch, cells).
-
-        Raises:
-            InputError: image_grid has another shape.
+        ``question_tokens`` are (batch, words, text_size): word vectors in order; ``question_mask`` is bool (batch,
+        words), right padded. Returns also ``attentions``: over the image at each level, (batch, cells).
         """
         check_grid(image_grid, self.config.image_size)
         tokens = question_tokens.masked_fill(~question_mask.unsqueeze(-1), 0.0)

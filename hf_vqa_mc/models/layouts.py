@@ -22,14 +22,10 @@ from hf_vqa_mc.text.many_texts import word_lists
 
 MODULES = ("find", "transform", "combine", "describe", "measure", "compare")
 """Types of modules; a type's number in a layout's tensor is its position here + 1."""
-ATTENDING = MODULES[:3]
-"""Modules whose result is an attention map; that of the others is a vector."""
-FIELDS = ("module", "word", "first input", "second input", "depth")
-"""Columns of a node."""
-ANYTHING = "_"
-"""What is looked for if a question names nothing; GQA's programs write any object so."""
-MOST_WORDS = 100
-"""Words of a question that are parsed; longer questions are cut."""
+ATTENDING = MODULES[:3]  # modules whose result is an attention map; that of the others is a vector
+FIELDS = ("module", "word", "first input", "second input", "depth")  # columns of a node
+ANYTHING = "_"  # what is looked for if a question names nothing; GQA's programs write any object so
+MOST_WORDS = 100  # words of a question that are parsed; longer questions are cut
 
 _STEP = re.compile(r"(?P<operation>[^:]+):\s*(?P<argument>.*?)\s*(?:\[(?P<inputs>\d+(?:, ?\d+)*)\])?")
 
@@ -42,8 +38,7 @@ class Node(NamedTuple):
     inputs: tuple[int, ...] = ()
 
 
-Layout = tuple[Node, ...]
-"""Nodes after their inputs; the last one is the root."""
+Layout = tuple[Node, ...]  # nodes after their inputs; the last one is the root
 
 
 @dataclass(frozen=True)
@@ -129,8 +124,7 @@ class Layouts:
     """Converts questions to the layouts of a neural module network; its words are those of the training layouts."""
 
     form: QuestionForm
-    words: tuple[str, ...] = field(repr=False)
-    """by number of training questions, the most frequent first; index + 2 is the word's index"""
+    words: tuple[str, ...] = field(repr=False)  # the most frequent in training first; index + 2 is the word's index
 
     @classmethod
     def of(cls, questions: Sequence[str], form: QuestionForm) -> Self:
@@ -139,7 +133,7 @@ class Layouts:
         times = Counter(questions)
         for layout, count in zip(layouts(list(times), form), times.values(), strict=True):
             counts.update(dict.fromkeys((node.word for node in layout), count))
-        return cls(form, most_frequent({word: count for word, count in counts.items() if count >= FEWEST}))
+        return cls(form, most_frequent(counts, FEWEST))
 
     @property
     def size(self) -> int:

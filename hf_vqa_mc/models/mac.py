@@ -12,13 +12,13 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import AttendingModel, average, side_of
-from hf_vqa_mc.models.model import Model, VqaConfig
+from hf_vqa_mc.models.model import Model, QuestionImageConfig
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 
 @strict
-class MacVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class MacVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of MAC; the defaults are those of Hudson and Manning 2018 (supplement A), with GQA's four cells.
 
     It is the plain MAC, without self-attention between steps and without a memory gate. Words are learned vectors,
@@ -27,20 +27,11 @@ class MacVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_mac"
 
-    image_size: int = 2048
-    """dimensions of an image cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a word vector"""
-    size: int = 512
-    """dimensions of control, memory and all else; even"""
-    steps: int = 4
-    """MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)"""
-    sees_regions: bool = False
-    """whether images are regions, which have no neighbours: linear layers instead of 3x3 convolutions"""
-    dropout: float | int = 0.15
-    """of words, image, read and classifier; also of the memory, with the same mask in all steps"""
+    word_size: int = 300  #: dimensions of a word vector
+    size: int = 512  #: dimensions of control, memory and all else; even
+    steps: int = 4  #: MAC cells: 4 on GQA (Hudson and Manning 2019, section 4.2), 12 on CLEVR (2018)
+    sees_regions: bool = False  #: whether images are regions: linear layers instead of 3x3 convolutions
+    dropout: float | int = 0.15  #: of words, image, read, classifier, and of the memory, with one mask in all steps
 
     def validate_size(self) -> None:
         """Raise InputError unless the size is even."""

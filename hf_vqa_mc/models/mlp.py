@@ -12,8 +12,7 @@ from transformers.modeling_outputs import MultipleChoiceModelOutput
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.model import Model, VqaConfig
 
-INPUTS = ("image", "question", "answer")
-"""Possible inputs; a model sees the answer and any of the others."""
+INPUTS = ("image", "question", "answer")  # possible inputs; a model sees the answer and any of the others
 
 
 @strict
@@ -23,14 +22,10 @@ class MlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
     model_type = "vqa_mc_mlp"
 
     inputs: list[str] | tuple[str, ...] = INPUTS
-    image_size: int = 2048
-    """dimensions of image features: ResNet's pooled ones"""
-    text_size: int = 300
-    """dimensions of a word vector"""
-    hidden_size: int = 8192
-    """units of the hidden layer"""
-    dropout: float | int = 0.5
-    """of the hidden layer"""
+    image_size: int = 2048  #: dimensions of image features: ResNet's pooled ones
+    text_size: int = 300  #: dimensions of a word vector
+    hidden_size: int = 8192  #: units of the hidden layer
+    dropout: float | int = 0.5  #: of the hidden layer
 
 
 class CandidateHead(nn.Module):
@@ -47,16 +42,10 @@ class CandidateHead(nn.Module):
         self.output = nn.Linear(hidden_size, 1)
 
     def forward(self, shared: Tensor, own: Tensor, question: Tensor, answer: Tensor | None = None) -> Tensor:
-        """The candidates' scores.
+        """The candidates' scores, (candidates,).
 
-        Args:
-            shared: (questions, H): the question's part of the hidden units.
-            own: (answers, H): the answer's part.
-            question: int64 (candidates,): question index of each candidate.
-            answer: int64 (candidates,): answer index of each candidate; by default its own index.
-
-        Returns:
-            (candidates,)
+        ``shared`` (questions, H) and ``own`` (answers, H) are the parts of the hidden units; ``question`` and
+        ``answer``, by default its own index, are int64 (candidates,): the indices of each candidate's parts.
         """
         hidden = functional.relu(self.norm(shared[question] + (own if answer is None else own[answer])))
         scores: Tensor = self.output(functional.dropout(hidden, self.dropout, self.training)).squeeze(-1)
@@ -108,8 +97,7 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         """Score each question's choices.
 
         Args:
-            choice_vectors: average word vectors, (batch, choices, text_size); with choice_indices
-                (distinct choices, text_size).
+            choice_vectors: average word vectors, (batch, choices, text_size), or (choices, text_size) with indices.
             image_features: (batch, image_size), if the model sees the image.
             question_vectors: (batch, text_size), if the model sees the question.
             choice_mask: bool (batch, choices); by default all are valid.
@@ -119,9 +107,6 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
         Returns:
             ``logits`` (batch, choices), the smallest float for masked choices; with labels also ``loss``: binary
             cross-entropy, averaged over the choices.
-
-        Raises:
-            InputError: an input of the model is missing, or shapes do not match.
         """
         seen = {"image": image_features, "question": question_vectors}
         shape = (choice_vectors if choice_indices is None else choice_indices).shape[:2]
@@ -156,16 +141,10 @@ def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) 
 def _declared(letters: str, description: str) -> Model:
     """The declaration of an MLP by the initials of its inputs."""
     seen = {"i": "image_features", "q": "question_vectors"}
-    return Model(
-        name=f"mlp-{letters}",
-        title=f"MLP-{letters.upper()}",
-        description=description,
-        source="Chao et al. 2018, section 3.1 and supplement, A.1",
-        config_class=MlpVqaConfig,
-        model_class=MlpForMultipleChoiceVqa,
-        inputs=frozenset(seen[letter] for letter in letters if letter in seen),
-        preset={"inputs": [name for name in INPUTS if name[0] in letters]},
-    )
+    inputs = frozenset(of for letter, of in seen.items() if letter in letters)
+    of_paper = "Chao et al. 2018, section 3.1 and supplement, A.1", MlpVqaConfig, MlpForMultipleChoiceVqa
+    preset = {"inputs": [name for name in INPUTS if name[0] in letters]}
+    return Model(f"mlp-{letters}", f"MLP-{letters.upper()}", description, *of_paper, inputs, preset)
 
 
 MLP_A = _declared("a", "one hidden layer that sees nothing but a candidate answer")

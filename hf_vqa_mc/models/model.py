@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import (
     AutoConfig,
@@ -20,8 +21,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.open_ended_texts import GIVEN
-from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
-from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
+from hf_vqa_mc.models.processor import QUESTION_INPUTS, OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
 from hf_vqa_mc.recipe import CHAO, Recipe
 
 SIZES = (
@@ -41,8 +41,7 @@ SIZES = (
 """Settings of all configs that are determined by image features, texts and training questions."""
 
 
-MOST_STEPS = 100
-"""Maximum of a recurrent model's ``steps``; the papers' models have 4 to 12."""
+MOST_STEPS = 100  # maximum of a recurrent model's ``steps``; the papers' models have 4 to 12
 TASK, OPEN_ENDED_TASK, COUNTER_EXAMPLE_TASK = "multiple-choice-vqa", "open-ended-vqa", "vqa-counterexample"
 """Names of the pipelines."""
 
@@ -57,27 +56,19 @@ class Model:
     ``loss``, as `AnswerMlpForOpenEndedVqa.forward`.
     """
 
-    name: str
-    """value of ``--model``"""
-    title: str
-    """name in cards"""
-    description: str
-    """description in cards: a sentence without full stop"""
-    source: str
-    """paper and section"""
+    name: str  # value of ``--model``
+    title: str  # name in cards
+    description: str  # description in cards: a sentence without full stop
+    source: str  # paper and section
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
     """inputs of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`, and of `IMAGE_INPUTS`, any one of which it
     takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `image_tensors`"""
-    preset: Mapping[str, Any] = field(default_factory=dict)
-    """config arguments that define this model"""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """defaults of settings that users can change, where they differ from the config's"""
-    recipe: Recipe = CHAO
-    """how it is trained unless settings say otherwise"""
-    open_ended: bool = False
-    """whether it answers from a vocabulary of answers (the labels of its config) instead of picking a choice"""
+    preset: Mapping[str, Any] = field(default_factory=dict)  # config arguments that define this model
+    settings: Mapping[str, Any] = field(default_factory=dict)  # defaults of settings that differ from the config's
+    recipe: Recipe = CHAO  # how it is trained unless settings say otherwise
+    open_ended: bool = False  # whether it answers from a vocabulary of answers (the labels of its config)
 
     @property
     def sees_image(self) -> bool:
@@ -98,7 +89,7 @@ class Model:
     @property
     def explains(self) -> bool:
         """Whether it ranks candidate images as counter-examples to its answer."""
-        return "candidates" in self.config_class.__annotations__
+        return hasattr(self.config_class, "candidates")
 
     @property
     def task(self) -> str:
@@ -132,9 +123,9 @@ class Model:
 
     def defaults(self) -> dict[str, Any]:
         """The settings that users can change, with their defaults."""
-        own = [one for one in fields(self.config_class) if one.name in self.config_class.__annotations__]
-        found = {one.name: one.default for one in own if one.name not in (*self.preset, *SIZES)}
-        return {**found, **self.settings}
+        own = settings_of(self.config_class)
+        own = {name: default for name, default in own.items() if name not in (*self.preset, *SIZES)}
+        return {**own, **self.settings}
 
     def config(self, settings: Mapping[str, Any], **sizes: Any) -> PreTrainedConfig:  # noqa: ANN401
         """The configuration of a new model from the user's settings, the `SIZES` of its inputs, and its labels.
@@ -142,7 +133,7 @@ class Model:
         Raises InputError if a setting is unknown, or its value is not valid.
         """
         for name in settings:
-            if name in SIZES and name in self.config_class.__annotations__:
+            if name in SIZES and name in settings_of(self.config_class):
                 raise InputError(f"--model-settings {name}: the image features and questions decide it; remove it")
             if not self.defaults():
                 raise InputError(f"--model-settings {name}: {self.name} has no settings; remove it")
@@ -177,15 +168,20 @@ def model_of(config: PreTrainedConfig) -> Model:
     raise InputError(f"model_type {config.model_type!r} is not a model of this package; expected {known}")
 
 
+def settings_of(config_class: type[PreTrainedConfig]) -> dict[str, Any]:
+    """The defaults of a config's own fields, without those of all configs of transformers."""
+    inherited = {one.name for one in fields(PreTrainedConfig)}
+    return {one.name: one.default for one in fields(config_class) if one.name not in inherited}
+
+
 class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """The settings of a model: sizes of 1 or more, dropouts in [0, 1), other numbers of 0 or more."""
 
-    may_be_zero: ClassVar[tuple[str, ...]] = ()
-    """names of whole numbers that may be 0"""
+    may_be_zero: ClassVar[tuple[str, ...]] = ()  #: names of whole numbers that may be 0
 
     def validate_numbers(self) -> None:
         """Raise InputError unless all numbers are in range."""
-        for name in type(self).__annotations__:
+        for name in settings_of(type(self)):
             value = getattr(self, name)
             if name == "hidden_sizes" and any(size < 1 for size in value):
                 raise InputError(f"{name} is {list(value)}, expected sizes of 1 or more")
@@ -201,6 +197,14 @@ class VqaConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
                 is_valid, expected = 0 <= value < float("inf"), "a number of 0 or more"
             if not is_valid:
                 raise InputError(f"{name} is {value}, expected {expected}")
+
+
+@strict
+class QuestionImageConfig(VqaConfig):  # type: ignore[no-untyped-call]
+    """The sizes of what a model learns word vectors of, and sees."""
+
+    image_size: int = 2048  #: dimensions of image features, of a cell or region
+    vocabulary_size: int = 10000  #: number of word indices
 
 
 class VqaModel(PreTrainedModel):  # type: ignore[no-untyped-call]

@@ -9,20 +9,17 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import average, image_positions, side_of
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
-EXCLUDED = -1e4
-"""Score of padding, which is not attended to."""
-EDGES = 4
-"""Left, top, right and bottom edge of a cell or region."""
-COMBINED = 4
-"""What combine weighs: both scores, their minimum and their maximum."""
+EXCLUDED = -1e4  # score of padding, which is not attended to
+EDGES = 4  # left, top, right and bottom edge of a cell or region
+COMBINED = 4  # what combine weighs: both scores, their minimum and their maximum
 
 
 @strict
-class ModuleNetworkVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class ModuleNetworkVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of NMN; the LSTM's is that of Andreas et al. 2016 (section 4.4), who report no others; these are ours.
 
     In the paper each module and word has weights of its own. Here the modules of a type share layers, and a word acts
@@ -34,25 +31,15 @@ class ModuleNetworkVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     model_type = "vqa_module_network"
 
-    image_size: int = 2048
-    """dimensions of an image cell"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    layout_words: int = 10000
-    """number of word indices of layouts"""
-    word_size: int = 300
-    """dimensions of a word vector, of questions and of layouts"""
-    size: int = 512
-    """dimensions of the modules' layers and of what is added to the LSTM's output"""
-    lstm_size: int = 1000
-    """units of the LSTM that reads the question"""
-    reads_question: bool = True
-    """whether the LSTM's output is added to that of the root; false: the layout alone answers"""
+    layout_words: int = 10000  #: number of word indices of layouts
+    word_size: int = 300  #: dimensions of a word vector, of questions and of layouts
+    size: int = 512  #: dimensions of the modules' layers and of what is added to the LSTM's output
+    lstm_size: int = 1000  #: units of the LSTM that reads the question
+    reads_question: bool = True  #: whether the LSTM's output is added to that of the root
     sees_positions: bool = True
     """whether the edges of a cell or region are added to its features, and to what transform sees, without which no
     module knows what is left"""
-    dropout: float | int = 0.5
-    """of the classifier and of the LSTM's output"""
+    dropout: float | int = 0.5  #: of the classifier and of the LSTM's output
 
 
 class ModuleNetworkForOpenEndedVqa(VqaModel):
@@ -100,17 +87,10 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
         region_mask: Tensor | None = None,
         region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
+        """As `AttendingModel.forward`, with question_layouts: int64 (batch, nodes, 5), see `Layouts.tensor`.
 
-        Arguments are those of `AttendingModel.forward`, with question_layouts: int64 (batch, nodes, 5), see
-        `Layouts.tensor`. A model that sees positions takes a square image_grid, or regions with region_boxes: float32
-        (batch, regions, 4), see `image_tensors`.
-
-        Returns:
-            As `AttendingModel`; ``attentions`` has one, that of the last module that attends.
-
-        Raises:
-            InputError: image_grid or image_regions has another shape, or both or none are given.
+        A model that sees positions takes a square image_grid, or regions with region_boxes: float32 (batch, regions,
+        4), see `image_tensors`. ``attentions`` has one, that of the last module that attends.
         """
         given, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         if self.config.sees_positions:
@@ -187,10 +167,7 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
 
 
 def with_edges(positions: Tensor, image_regions: Tensor | None, region_boxes: Tensor | None) -> Tensor:
-    """The cells or regions of `image_positions` with their edges in [-1, 1]: (batch, positions, size + `EDGES`).
-
-    Raises InputError if there are regions without boxes, or a grid that is not square.
-    """
+    """The cells or regions of `image_positions` with their edges in [-1, 1]: (batch, positions, size + `EDGES`)."""
     if region_boxes is None:
         if image_regions is not None:
             raise InputError("the model sees where a region is; expected region_boxes with image_regions")

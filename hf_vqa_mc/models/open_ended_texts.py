@@ -27,37 +27,23 @@ GIVEN = {
 """Inputs of open-ended models and what they are made of: words as indices, or counted; vectors of whole questions;
 layouts of modules; counted words of captions; indices of question types or other groups."""
 
-OTHER_GROUP = 0
-"""Index of questions whose group does not occur in training; the groups follow."""
+NO_WORDS = QuestionWords((), ())
+OTHER_GROUP = 0  # index of questions whose group does not occur in training; the groups follow
 
 
 @dataclass(frozen=True)
 class OpenEndedTexts:
     """Converts questions, captions and groups to a model's tensors."""
 
-    words: QuestionWords
-    """of the training questions"""
-    vectors: TextFeatures | None = None
-    """of whole questions"""
-    captions: QuestionWords | None = None
-    """of the captions of the training images"""
-    groups: tuple[str, ...] = ()
-    """groups of the training questions, such as question types"""
-    form: QuestionForm = "text"
-    """what is read as the question"""
-    layouts: Layouts | None = None
-    """of modules, for the questions"""
+    words: QuestionWords = NO_WORDS  # of the training questions
+    vectors: TextFeatures | None = None  # of whole questions
+    captions: QuestionWords | None = None  # of the captions of the training images
+    groups: tuple[str, ...] = ()  # groups of the training questions, such as question types
+    form: QuestionForm = "text"  # what is read as the question
+    layouts: Layouts | None = None  # of modules, for the questions
 
     def tensors(self, inputs: Collection[str], **given: Sequence[str] | None) -> dict[str, Tensor]:
-        """The tensors of a model's ``inputs`` for a batch.
-
-        Args:
-            inputs: names of `GIVEN`; others are ignored.
-            given: what they are made of: ``questions``, ``captions``, ``groups``.
-
-        Raises:
-            InputError: something is not given that is needed, or is no list of texts.
-        """
+        """The tensors of those ``inputs`` that are in `GIVEN`, from ``questions``, ``captions`` and ``groups``."""
         index = {name: number for number, name in enumerate(self.groups, OTHER_GROUP + 1)}
         convert: dict[str, Callable[[Sequence[str]], NDArray[Any]] | None] = {
             "question_indices": self.words.indices,
@@ -97,7 +83,7 @@ class OpenEndedTexts:
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""
         found = {
-            "question_words": self.words.as_json(),
+            "question_words": None if self.words == NO_WORDS else self.words.as_json(),
             "word_vectors": self.vectors.as_json() if self.vectors else None,
             "caption_words": self.captions.as_json() if self.captions else None,
             "questions": None if self.form == "text" else self.form,
@@ -112,10 +98,11 @@ class OpenEndedTexts:
         vectors = None
         if "word_vectors" in given:
             vectors = replace(TextFeatures.stored(folder, given["word_vectors"]), new_words="skip")
-        captions = QuestionWords.from_json(given["caption_words"]) if "caption_words" in given else None
+        of_words = (given.get(name) for name in ("question_words", "caption_words"))
+        words, captions = (None if one is None else QuestionWords.from_json(one) for one in of_words)
         groups, form = given.get("groups", []), given.get("questions", "text")
         layouts = Layouts.from_json(given["layouts"], form) if "layouts" in given else None
-        return cls(QuestionWords.from_json(given["question_words"]), vectors, captions, tuple(groups), form, layouts)
+        return cls(words or NO_WORDS, vectors, captions, tuple(groups), form, layouts)
 
 
 def checked_texts(texts: object, what: str) -> Sequence[str]:

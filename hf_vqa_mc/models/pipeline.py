@@ -10,13 +10,11 @@ from transformers import Pipeline, PreTrainedModel
 
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.models.checkpoint import load_model
-from hf_vqa_mc.models.model import answers_of, model_of
+from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, answers_of, model_of
 from hf_vqa_mc.models.open_ended_texts import checked_texts
-from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
-from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
+from hf_vqa_mc.models.processor import QUESTION_INPUTS, VqaProcessor
 
-TOP_K = 5
-"""Answers of an open-ended model by default."""
+TOP_K = 5  # answers of an open-ended model by default
 
 
 class CheckpointModel:
@@ -64,25 +62,19 @@ class VqaPipeline(Pipeline):
     _load_video_processor = False  # type: ignore[assignment]
     _load_feature_extractor = False  # type: ignore[assignment]
 
-    processor_class: ClassVar[type[VqaProcessor]] = OpenEndedVqaProcessor
-    options: ClassVar[Mapping[str, Any]] = {"backbone": None}
-    """options of the processor, and their defaults"""
-    fields: ClassVar[tuple[str, ...]]
-    """of a question"""
-    expected: ClassVar[str]
-    """the dictionary of a question, for messages"""
+    task_name: ClassVar[str] = OPEN_ENDED_TASK
+    options: ClassVar[Mapping[str, Any]] = {"backbone": None}  # options of the processor, and their defaults
+    fields: ClassVar[tuple[str, ...]]  # of a question
+    expected: ClassVar[str]  # the dictionary of a question, for messages
 
     processor: Any
 
     def __init__(self, model: PreTrainedModel | Exception, processor: VqaProcessor, **kwargs: Any) -> None:  # noqa: ANN401
         if isinstance(model, Exception):
             raise model
-        if not isinstance(processor, self.processor_class):
-            raise InputError(
-                f"the processor is {type(processor).__name__}; expected the {self.processor_class.__name__} of the "
-                "model's checkpoint. Pipelines: multiple-choice-vqa for multiple-choice models, open-ended-vqa for "
-                "open-ended models, vqa-counterexample for the counter-example model"
-            )
+        declared = model_of(model.config)
+        if self.task_name not in (declared.task, OPEN_ENDED_TASK if declared.open_ended else TASK):
+            raise InputError(f"{declared.name} is not a model of this pipeline; use pipeline({declared.task!r}, ...)")
         processor = processor.with_options(**{name: kwargs.pop(name, of) for name, of in self.options.items()})
         model.eval()  # type: ignore[no-untyped-call]
         super().__init__(model=model, processor=processor, **kwargs)
@@ -133,7 +125,7 @@ class MultipleChoiceVqaPipeline(VqaPipeline):
     warning (``new_words="warn"``); a question or choice without other words is an error.
     """
 
-    processor_class = VqaMcProcessor
+    task_name = TASK
     options = {"word_vectors": None, "new_words": "warn", "backbone": None}  # noqa: RUF012
     fields = ("image", "question", "choices")
     expected = '{"image": ..., "question": ..., "choices": [...]}'
@@ -221,14 +213,9 @@ class CounterExampleVqaPipeline(VqaPipeline):
     ``same`` (the probability that its answer is the question's), the best first.
     """
 
+    task_name = COUNTER_EXAMPLE_TASK
     fields = ("image", "question", "candidates")
     expected = '{"image": ..., "question": ..., "candidates": [...]}'
-
-    def __init__(self, model: PreTrainedModel | Exception, processor: VqaProcessor, **kwargs: Any) -> None:  # noqa: ANN401
-        if isinstance(model, PreTrainedModel) and not model_of(model.config).explains:
-            name = model_of(model.config).name
-            raise InputError(f"{name} ranks no images; expected the checkpoint of a counter-example model")
-        super().__init__(model, processor, **kwargs)
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """The tensors of a question, and the indices of its nearest candidates."""

@@ -1,42 +1,198 @@
 """The processors of multiple-choice and of open-ended models; part of every checkpoint."""
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import chain
+from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 from transformers import BatchFeature
+from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind
-from hf_vqa_mc.extraction.pictures import RawImage
+from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Regions, image_tensors
+from hf_vqa_mc.extraction.pictures import RawImage, open_image
 from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
+from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.io.atomic import write_json
+from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts, checked_texts
-from hf_vqa_mc.models.vqa_processor import QUESTION_INPUTS, VqaProcessor
+from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
+QUESTION_INPUTS = ("question_vectors", "question_tokens")
+"""Of multiple-choice models: the average word vector, or one vector per word (with ``question_mask``)."""
 
-class VqaMcProcessor(VqaProcessor):
-    """Converts images, questions and choices to the tensors of a multiple-choice model.
+PROCESSOR_CONFIG = "processor_config.json"
+
+_OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
+_OF_OTHERS = frozenset(("trust_remote_code", "code_revision", "dtype", "use_fast", "proxies"))
+"""Arguments that AutoProcessor and ``pipeline`` pass to all processors; ignored, as private ones are."""
+
+
+class VqaProcessor(ProcessorMixin):
+    """Converts images and texts to a model's tensors.
 
     Args:
-        text: word vectors.
-        image_kind, inputs, backbone: see `VqaProcessor`.
+        texts: word vectors of a multiple-choice model, or what an open-ended model reads, both as in training.
+        image_kind: kind of the image features in training; None for a model without images.
+        inputs: `Model.inputs`.
+        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
+
+    Raises:
+        InputError: the backbone gives other features than those in training.
     """
 
     def __init__(
         self,
-        text: TextFeatures,
+        texts: TextFeatures | OpenEndedTexts,
         image_kind: FeatureKind | None,
         inputs: Collection[str],
         *,
         backbone: str | Backbone | None = None,
     ) -> None:
-        super().__init__(image_kind, inputs, backbone)
-        self.text = text
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.texts = OpenEndedTexts(vectors=texts) if isinstance(texts, TextFeatures) else texts
+        self.word_changes = WordChanges()  # changes of the words of questions, as in training
+        self.image_kind, self.inputs = image_kind, frozenset(inputs)
+        self._backbone = backbone
+        if isinstance(backbone, Backbone):
+            self._check(backbone)
+
+    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
+        """This processor with another image backbone than in the checkpoint; raises InputError if it does not fit."""
+        made = copy(self)
+        made._backbone = backbone or self._backbone
+        if isinstance(made._backbone, Backbone):
+            made._check(made._backbone)
+        return made
+
+    def image_tensors(self, images: Sequence[RawImage] | None, count: int) -> dict[str, Tensor]:
+        """The image input for ``count`` questions, empty without images; raises InputError if one is missing."""
+        if self.image_kind is None:
+            return {}
+        if images is None or isinstance(images, (str, bytes)) or len(images) != count:
+            found = "none" if images is None else len(images)
+            raise InputError(f"the model sees images: expected {count}, one per question, found {found}")
+        kind = self.image_backbone().kind
+        tensors = image_tensors(kind, self.encoded_images(images))
+        features = tensors[kind.input_name]
+        if len(bad := (~features.isfinite()).flatten(1).any(1).nonzero()):
+            raise InputError(f"image {int(bad[0])}: {kind.backbone} gives non-finite features; remove the image")
+        tensors[kind.input_name] = features.to(getattr(torch, kind.precision)).float()
+        return tensors
+
+    def encoded_images(self, images: Sequence[RawImage]) -> list[NDArray[np.float32] | Regions]:
+        """The features of images, which stand for them in later calls; raises InputError if one cannot be read."""
+        backbone = self.image_backbone()
+        encoded: dict[int, NDArray[np.float32] | Regions] = {
+            at: image for at, image in enumerate(images) if isinstance(image, np.ndarray | Regions)
+        }
+        raw = [at for at in range(len(images)) if at not in encoded]
+        for first in range(0, len(raw), backbone.batch_size):
+            batch = raw[first : first + backbone.batch_size]
+            prepared = [backbone.prepare(open_image(images[at])) for at in batch]
+            encoded |= dict(zip(batch, backbone.encode_prepared(prepared), strict=True))
+        return [encoded[at] for at in range(len(images))]
+
+    def no_image(self) -> NDArray[np.float32] | Regions:
+        """The features that stand for no image: zeros, for regions one that is the whole image."""
+        kind = self.image_backbone().kind
+        if kind.regions is None:
+            return np.zeros(kind.shape, np.float32)
+        return Regions(np.zeros((1, kind.dim), np.float32), np.array([[0, 0, 1, 1, 1, 0]], np.float32))
+
+    def image_backbone(self, device: str | None = None) -> Backbone:
+        """The image backbone, loaded on the first call: on ``device``, by default the GPU if there is one.
+
+        Raises:
+            InputError: the model sees no images, or the backbone does not exist or has another revision.
+            ConnectionError: the Hub cannot be reached, and the backbone is not in the cache.
+        """
+        kind = self.image_kind
+        if kind is None:
+            raise InputError("the model sees no images and has no backbone")
+        if not isinstance(self._backbone, Backbone):
+            if kind.is_imported:
+                raise InputError(
+                    f"the model sees regions of {kind.folder_name}, which are read from files; use vqa-mc predict"
+                )
+            name = self._backbone or kind.backbone
+            found = find_backbone(name, kind.grid, kind.regions, device=device, precision=kind.precision)
+            self._check(found)
+            self._backbone = found
+        return self._backbone
+
+    def _check(self, backbone: Backbone) -> None:
+        """Raise InputError if a backbone gives other features than those in training."""
+        kind, found = self.image_kind, backbone.kind
+        names = ("revision", "shape", "precision", "regions")
+        if kind and any(getattr(found, name) != getattr(kind, name) for name in names):
+            raise InputError(
+                f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
+                "backbone, or train with features of this one"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of processor_config.json."""
+        return {
+            "processor_class": type(self).__name__,
+            "inputs": sorted(self.inputs),
+            "image_features": None if self.image_kind is None else self.image_kind.as_json(),
+            **({"word_changes": self.word_changes.as_json()} if self.word_changes else {}),
+            **self.texts.as_json(),
+        }
+
+    def to_json_file(self, json_file_path: str | PathLike[Any]) -> None:
+        """Write processor_config.json and the word vectors; called by ``save_pretrained`` and ``push_to_hub``."""
+        if self.texts.vectors is not None:
+            self.texts.vectors.save(Path(json_file_path).parent)
+        write_json(Path(json_file_path), self.to_dict(), indent=2)
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        **options: Any,  # noqa: ANN401  as with_options and checkpoint_folder have them
+    ) -> Self:
+        """The processor of a checkpoint.
+
+        Raises:
+            InputError: there is no such checkpoint, files are missing or damaged, or an option does not match.
+            ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
+        """
+        of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
+        others = _OF_HUB | _OF_OTHERS
+        own = {name: value for name, value in options.items() if name not in others and not name.startswith("_")}
+        folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
+        path = folder / PROCESSOR_CONFIG
+        if not path.is_file():
+            raise InputError(f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train")
+        about = read_json(path)
+        kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
+        made = cls(OpenEndedTexts.stored(folder, about), kind, about["inputs"])
+        made.word_changes = WordChanges.from_json(about.get("word_changes"))
+        return made.with_options(**own)
+
+
+class VqaMcProcessor(VqaProcessor):
+    """Converts images, questions and choices to the tensors of a multiple-choice model; see `VqaProcessor`."""
+
+    @property
+    def text(self) -> TextFeatures:
+        """The word vectors."""
+        return cast("TextFeatures", self.texts.vectors)
+
+    @text.setter
+    def text(self, vectors: TextFeatures) -> None:
+        self.texts = replace(self.texts, vectors=vectors)
 
     @property
     def model_input_names(self) -> list[str]:
@@ -72,15 +228,15 @@ class VqaMcProcessor(VqaProcessor):
         mask = np.arange(counts.max(initial=0)) < counts[:, None]
         vectors = np.zeros((*mask.shape, self.text.dim), np.float32)
         vectors[mask] = encoded[len(seen) :]
-        features = {"choice_vectors": torch.from_numpy(vectors)}
+        features: dict[str, NDArray[Any]] = {"choice_vectors": vectors}
         if not mask.all():
-            features["choice_mask"] = torch.from_numpy(mask)
+            features["choice_mask"] = mask
         if "question_vectors" in self.inputs:
-            features["question_vectors"] = torch.from_numpy(encoded[: len(seen)])
+            features["question_vectors"] = encoded[: len(seen)]
         if "question_tokens" in self.inputs:
-            tokens, mask = self.text.encode_words(questions)
-            features["question_tokens"], features["question_mask"] = torch.from_numpy(tokens), torch.from_numpy(mask)
-        return BatchFeature(features | self.image_tensors(images, len(questions)))
+            features["question_tokens"], features["question_mask"] = self.text.encode_words(questions)
+        tensors = {name: torch.from_numpy(array) for name, array in features.items()}
+        return BatchFeature(tensors | self.image_tensors(images, len(questions)))
 
     def with_options(
         self,
@@ -106,39 +262,9 @@ class VqaMcProcessor(VqaProcessor):
             made.text = made.text.with_file(loaded)
         return made
 
-    @property
-    def word_vectors(self) -> TextFeatures:
-        """See `VqaProcessor`."""
-        return self.text
-
-    def texts_as_json(self) -> dict[str, Any]:
-        """See `VqaProcessor`."""
-        return {"word_vectors": self.text.as_json()}
-
-    @classmethod
-    def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None) -> Self:
-        """See `VqaProcessor`; raises InputError if word vectors are missing or others."""
-        return cls(TextFeatures.stored(folder, about["word_vectors"]), kind, about["inputs"])
-
 
 class OpenEndedVqaProcessor(VqaProcessor):
-    """Converts images and questions to the tensors of an open-ended model.
-
-    Args:
-        texts: what the model reads, as fitted to the training questions.
-        image_kind, inputs, backbone: see `VqaProcessor`.
-    """
-
-    def __init__(
-        self,
-        texts: OpenEndedTexts,
-        image_kind: FeatureKind | None,
-        inputs: Collection[str],
-        *,
-        backbone: str | Backbone | None = None,
-    ) -> None:
-        super().__init__(image_kind, inputs, backbone)
-        self.texts = texts
+    """Converts images and questions to the tensors of an open-ended model; see `VqaProcessor`."""
 
     @property
     def model_input_names(self) -> list[str]:
@@ -177,30 +303,12 @@ class OpenEndedVqaProcessor(VqaProcessor):
                 raise InputError(f"{name}: expected {len(questions)}, one per question, found {len(texts)}")
         return BatchFeature(self.texts.tensors(self.inputs, **given) | self.image_tensors(images, len(questions)))
 
-    @property
-    def word_vectors(self) -> TextFeatures | None:
-        """See `VqaProcessor`."""
-        return self.texts.vectors
-
-    def texts_as_json(self) -> dict[str, Any]:
-        """See `VqaProcessor`."""
-        return self.texts.as_json()
-
-    @classmethod
-    def stored(cls, folder: Path, about: dict[str, Any], kind: FeatureKind | None) -> Self:
-        """See `VqaProcessor`."""
-        return cls(OpenEndedTexts.stored(folder, about), kind, about["inputs"])
-
 
 def _check_choices(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> None:
     """Raise InputError unless there is a list of one text or more for each question."""
-    if isinstance(questions, str) or isinstance(choices, str):
-        raise InputError("questions and choices: expected lists with one entry per question, found a string")
-    if len(questions) != len(choices):
-        raise InputError(
-            f"found {len(questions)} questions and {len(choices)} lists of choices; expected one per question"
-        )
     checked_texts(questions, "questions")
+    if isinstance(choices, str) or len(questions) != len(choices):
+        raise InputError(f"choices: expected {len(questions)} lists, one per question, found {shown(choices)}")
     for number, of_question in enumerate(choices):
         if isinstance(of_question, str) or not all(isinstance(choice, str) for choice in of_question):
             raise InputError(f"choices of question {number} are {shown(of_question)}; expected a list of strings")

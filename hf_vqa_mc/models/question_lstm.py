@@ -5,7 +5,7 @@ some 3,100 words, 1,900 distinct prefixes and 700 distinct words. A training ste
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -14,41 +14,29 @@ from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, classifier, needed
-from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
+from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_words import PADDING, packed
 from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
 
 
 @strict
-class QuestionLstmVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
+class QuestionLstmVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     """Sizes of an LSTM; the defaults are LSTM Q of Antol et al. 2015 (section 5.1)."""
 
     model_type = "vqa_question_lstm"
 
     sees_image: bool = False
-    image_size: int = 2048
-    """dimensions of image features"""
-    normalise_image: bool = False
-    """whether image features are L2-normalised"""
-    vocabulary_size: int = 10000
-    """number of word indices"""
-    word_size: int = 300
-    """dimensions of a learned word vector"""
-    lstm_size: int = 512
-    """units of each layer of the LSTM"""
-    lstm_layers: int = 1
-    """layers of the LSTM"""
+    normalise_image: bool = False  #: whether image features are L2-normalised
+    word_size: int = 300  #: dimensions of a learned word vector
+    lstm_size: int = 512  #: units of each layer of the LSTM
+    lstm_layers: int = 1  #: layers of the LSTM
     joint_size: int = 0
     """units of the layer (tanh) after the LSTM, which the image is projected to; 0: no such layer, and the image is
     projected linearly to the size of the LSTM's states"""
-    hidden_sizes: list[int] | tuple[int, ...] = ()
-    """units of the classifier's hidden layers; the paper's is a softmax layer"""
-    fusion: Literal["product", "concatenation"] = "product"
-    """of question and image"""
-    activation: Literal["tanh", "relu", "elu"] = "tanh"
-    """of the classifier's hidden layers"""
-    dropout: float | int = 0.5
-    """of the projected question and image, and of the classifier's hidden layers"""
+    hidden_sizes: list[int] | tuple[int, ...] = ()  #: units of the classifier's hidden layers; the paper has none
+    fusion: Literal["product", "concatenation"] = "product"  #: of question and image
+    activation: Literal["tanh", "relu", "elu"] = "tanh"  #: of the classifier's hidden layers
+    dropout: float | int = 0.5  #: of the projected question and image, and of the classifier's hidden layers
 
     may_be_zero = ("joint_size",)
 
@@ -85,9 +73,6 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``, see `answer_output`.
-
-        Raises:
-            InputError: the image is missing, or a question has no words.
         """
         states = question_states(self.lstm, self.words, question_indices)
         joint = states if self.question is None else self.dropout(self.question(self.dropout(states)).tanh())
@@ -99,19 +84,12 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
         return answer_output(self.classifier(joint), labels)
 
 
-class Prefixes(NamedTuple):
-    """The distinct prefixes of a batch of questions, the shortest first."""
+def prefixes_of(question_indices: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
+    """The distinct prefixes of questions, int64 (batch, words), right-padded; the shortest first.
 
-    words: Tensor
-    """int64 (prefixes,): index of the last word"""
-    parents: list[Tensor]
-    """of each length, int64 (prefixes,): index of the prefix without the last word, among those one word shorter"""
-    questions: Tensor
-    """int64 (questions,): index of the prefix that is the whole question"""
-
-
-def prefixes_of(question_indices: Tensor) -> Prefixes:
-    """The prefixes of questions: int64 (batch, words), right-padded, each with one word at least."""
+    Returns the last word of each prefix; for each length, the index of each prefix's prefix without the last word; and
+    the index of the prefix that is the whole question, (batch,).
+    """
     lengths = (question_indices != PADDING).sum(1)
     vocabulary = int(question_indices.max()) + 1
     rows, total = torch.arange(len(lengths)), 0
@@ -125,21 +103,21 @@ def prefixes_of(question_indices: Tensor) -> Prefixes:
         total += len(distinct)
         words.append(distinct % vocabulary)
         parents.append(distinct // vocabulary)
-    return Prefixes(torch.cat(words), parents, questions)
+    return torch.cat(words), parents, questions
 
 
 def last_states(lstm: nn.LSTM, words: nn.Embedding, question_indices: Tensor) -> tuple[Tensor, Tensor]:
     """Hidden and cell states after the last word, each (layers, batch, size); word vectors are activated by tanh."""
-    prefixes = prefixes_of(question_indices)
-    distinct, inverse = torch.unique(prefixes.words, return_inverse=True)
+    last_words, parents, questions = prefixes_of(question_indices)
+    distinct, inverse = torch.unique(last_words, return_inverse=True)
     inputs, hidden_states, cell_states = words(distinct).tanh(), [], []
     for layer in range(lstm.num_layers):
         weight, recurrent, bias, other_bias = lstm.all_weights[layer]
         gates = functional.linear(inputs, weight, bias + other_bias)
         gates = gates if layer else gates.index_select(0, inverse)
-        inputs, cells = _recurrence(gates, recurrent, prefixes.parents)
-        hidden_states.append(inputs.index_select(0, prefixes.questions))
-        cell_states.append(cells.index_select(0, prefixes.questions))
+        inputs, cells = _recurrence(gates, recurrent, parents)
+        hidden_states.append(inputs.index_select(0, questions))
+        cell_states.append(cells.index_select(0, questions))
     return torch.stack(hidden_states), torch.stack(cell_states)
 
 
@@ -173,34 +151,19 @@ def _declared(
     recipe: Recipe = OPEN_ENDED,
     **preset: object,
 ) -> Model:
-    sees_image = bool(preset.get("sees_image"))
-    return Model(
-        name=name,
-        title=title,
-        description=description,
-        source=source,
-        config_class=QuestionLstmVqaConfig,
-        model_class=QuestionLstmForOpenEndedVqa,
-        inputs=frozenset(("question_indices", *(["image_features"] if sees_image else []))),
-        preset={"sees_image": sees_image, "joint_size": 0, "fusion": "product", **preset},
-        settings=settings or {},
-        recipe=recipe,
-        open_ended=True,
-    )
+    preset = {"sees_image": False, "joint_size": 0, "fusion": "product"} | preset
+    inputs = frozenset(("question_indices", *(["image_features"] if preset["sees_image"] else [])))
+    classes = QuestionLstmVqaConfig, QuestionLstmForOpenEndedVqa
+    return Model(name, title, description, source, *classes, inputs, preset, settings or {}, recipe, open_ended=True)
 
 
 LSTM_Q = _declared("lstm-q", "LSTM Q", "an LSTM on the question")
 LSTM_Q_I = _declared("lstm-q-i", "LSTM Q + I", "an LSTM on the question times the projected image", sees_image=True)
 _DEEPER: dict[str, Any] = {"word_size": 200, "lstm_layers": 2, "joint_size": 1024, "recipe": ANTOL}
 DEEPER_LSTM_Q = _declared("deeper-lstm-q", "deeper LSTM Q", "a two-layer LSTM on the question", **_DEEPER)
-DEEPER_LSTM_Q_NORM_I = _declared(
-    "deeper-lstm-q-norm-i",
-    "deeper LSTM Q + norm I",
-    "a two-layer LSTM on the question times the projected, L2-normalised image",
-    sees_image=True,
-    normalise_image=True,
-    **_DEEPER,
-)
+_DEEPER |= {"sees_image": True, "normalise_image": True}
+_WHAT = "a two-layer LSTM on the question times the projected, L2-normalised image"
+DEEPER_LSTM_Q_NORM_I = _declared("deeper-lstm-q-norm-i", "deeper LSTM Q + norm I", _WHAT, **_DEEPER)
 
 _GQA: dict[str, Any] = {
     "source": "Hudson and Manning 2019, section 4.2",

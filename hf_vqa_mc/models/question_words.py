@@ -14,33 +14,22 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from hf_vqa_mc.text.many_texts import word_lists
 
-PADDING, UNKNOWN = 0, 1
-"""Indices after the last word of a question, and of words outside the vocabulary."""
-FEWEST = 2
-"""Fewest training questions with a word of the vocabulary; rarer words teach the vector of unknown words."""
-BAG_WORDS = 1000
-"""Words of the bag (Antol et al. 2015, section 5.1)."""
-FIRST_WORDS, STARTS = 3, 10
-"""Most frequent first, second and third words that are counted separately (Antol et al. 2015, section 5.1)."""
+PADDING, UNKNOWN = 0, 1  # indices after the last word of a question, and of words outside the vocabulary
+FEWEST = 2  # fewest training questions with a word of the vocabulary; rarer words teach the vector of unknown words
+BAG_WORDS = 1000  # words of the bag (Antol et al. 2015, section 5.1)
+FIRST_WORDS, STARTS = 3, 10  # first words that are counted separately (Antol et al. 2015, section 5.1)
 
 
 @dataclass(frozen=True)
 class QuestionWords:
     """The vocabulary of the training questions."""
 
-    words: tuple[str, ...] = field(repr=False)
-    """by number of training questions, the most frequent first; index + 2 is the word's index"""
-    starts: tuple[tuple[str, ...], ...] = field(repr=False)
-    """most frequent first, second and third words of the questions"""
+    words: tuple[str, ...] = field(repr=False)  # the most frequent in training first; index + 2 is the word's index
+    starts: tuple[tuple[str, ...], ...] = field(repr=False)  # most frequent first, second and third words
 
     @classmethod
     def of(cls, questions: Iterable[str], starts: int = STARTS) -> Self:
-        """The vocabulary of training questions, each counted as often as it is given.
-
-        Args:
-            questions: texts.
-            starts: number of first, second and third words that are counted separately.
-        """
+        """The vocabulary of training questions, each counted as often as it is given, with so many ``starts``."""
         counts = Counter(questions)
         lists = dict(zip(counts, word_lists(list(counts)), strict=True))
         in_questions: Counter[str] = Counter()
@@ -49,9 +38,9 @@ class QuestionWords:
             in_questions.update(dict.fromkeys(lists[text], times))
             for position, word in enumerate(lists[text][:FIRST_WORDS]):
                 first[position][word] += times
-        kept = {word: count for word, count in in_questions.items() if count >= FEWEST}
-        common = [{word: count for word, count in one.items() if word in kept} for one in first]
-        return cls(most_frequent(kept), tuple(most_frequent(one)[:starts] for one in common))
+        words = most_frequent(in_questions, FEWEST)
+        kept = set(words)
+        return cls(words, tuple(tuple(filter(kept.__contains__, most_frequent(one)))[:starts] for one in first))
 
     @property
     def size(self) -> int:
@@ -73,11 +62,7 @@ class QuestionWords:
         return padded
 
     def bags(self, questions: Sequence[str]) -> NDArray[np.float32]:
-        """Counts of the most frequent words, and whether a question begins with each of ``starts``.
-
-        Returns:
-            float32 (questions, bag_size).
-        """
+        """Counts of the most frequent words, and of ``starts`` in their positions: float32 (questions, bag_size)."""
         found = np.zeros((len(questions), self.bag_size), np.float32)
         np.add.at(found, self.bag_positions(questions), 1)
         return found
@@ -120,6 +105,6 @@ def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:
     return pack_padded_sequence(vectors[:, : int(lengths.max())], lengths, batch_first=True, enforce_sorted=False)
 
 
-def most_frequent(counts: dict[str, int]) -> tuple[str, ...]:
-    """The most frequent first, ties by name."""
-    return tuple(sorted(counts, key=lambda word: (-counts[word], word)))
+def most_frequent(counts: Mapping[str, int], fewest: int = 1) -> tuple[str, ...]:
+    """The words with ``fewest`` or more counts, the most frequent first, ties by name."""
+    return tuple(sorted((one for one in counts if counts[one] >= fewest), key=lambda word: (-counts[word], word)))

@@ -66,11 +66,7 @@ class TokenVectors:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the two files of an unpacked ``wordllama`` package.
-
-        Raises:
-            InputError: a file is missing or not of this kind.
-        """
+        """Read the two files of an unpacked ``wordllama`` package; raises InputError if they are not of this kind."""
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, squeezed, words
 
-_BATCH = 1 << 16
-"""texts; the output buffer takes up to five times their memory"""
-_LONGEST = max(map(len, SMALL_NUMBERS))
-"""letters in the longest word for a digit"""
+_BATCH = 1 << 16  # texts; the output buffer takes up to five times their memory
+_LONGEST = max(map(len, SMALL_NUMBERS))  # letters in the longest word for a digit
 _SPELT = np.zeros((len(SMALL_NUMBERS), _LONGEST), np.uint8)
 for _number, _word in enumerate(SMALL_NUMBERS):
     _SPELT[_number, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
@@ -23,16 +21,11 @@ _NO_WORDS, _HAS_WORDS, _NOT_ASCII = 0, 1, 2
 
 
 def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """The comparable text of each text, and whether it has words, see `normalisation.comparable`.
+    """The comparable text of each text, and whether it has words, see `normalisation.comparable`; no nulls.
 
-    Args:
-        texts: no nulls.
+    Large_string (texts,), with single spaces between words, and bool (texts,).
 
-    Returns:
-        large_string (texts,), with single spaces between words, and bool (texts,).
-
-    >>> comparable_texts(["The man's 2 T-shirts!", "?!"])[0].to_pylist()
-    ['the man two t-shirts', '?!']
+    >>> comparable_texts(["The man's 2 T-shirts!", "?!"])[0].to_pylist() ['the man two t-shirts', '?!']
     """
     given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
     given = given.cast(pa.large_string())
@@ -61,15 +54,10 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
 def numbered_words(
     folded: pa.Array, has_words: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
-    """The words of each text as numbers, from the result of `comparable_texts`.
+    """The words of all texts as numbers, the start of each text's, int64 (texts + 1,), and the distinct words.
 
-    Returns:
-        The word numbers of all texts, concatenated; the start of each text's, int64 (texts + 1,); and the distinct
-        words, large_string.
-
-    >>> numbers, starts, distinct = numbered_words(*comparable_texts(["a cat", "", "cat?"]))
-    >>> numbers.tolist(), starts.tolist(), distinct.to_pylist()
-    ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
+    >>> numbers, starts, distinct = numbered_words(*comparable_texts(["a cat", "", "cat?"])) >>> numbers.tolist(),
+    starts.tolist(), distinct.to_pylist() ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
     """
     lists = pc.split_pattern(folded, " ")
     if not has_words.all():

@@ -6,8 +6,7 @@ import regex  # unlike re it supports Unicode categories, for combining marks in
 
 SMALL_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 """Integers in [0, 10] become words before embedding (Chao et al. 2018, Supplement A.1)."""
-YES_NO = ("yes", "no")
-"""Opposite answers."""
+YES_NO = ("yes", "no")  # opposite answers
 
 # A word is a run of letters, marks and digits; one hyphen or apostrophe within belongs to it ("t-shirt", "don't").
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[-'’][\p{L}\p{M}\p{N}]+)*")

@@ -22,11 +22,9 @@ _TUPLE = r"^\s*[(\[]?\s*[^\s,;]+(?:\s*[,;]\s*[^\s,;]+)+\s*[)\]]?\s*$"
 
 
 def comparable_keys(texts: pa.Array) -> tuple[pa.Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The keys by which texts count as equal.
+    """The keys by which texts count as equal; whether a text has operators; whether it is a tuple, as "no, yes".
 
-    Returns:
-        The keys, large_string (texts,); whether a text has operators, bool (texts,); whether it is a tuple, such as
-        "no, yes", bool (texts,): two tuples of other words, or in another order, never mean the same.
+    Two tuples of other words, or in another order, never mean the same.
 
     >>> [column.tolist() for column in map(np.asarray, comparable_keys(pa.array(["-1", "1", "no, yes", "T-shirt"])))]
     [['-1', 'one', 'no yes', 't-shirt'], [True, False, False, False], [False, False, True, False]]

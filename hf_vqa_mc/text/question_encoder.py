@@ -1,41 +1,57 @@
-"""Vectors of questions: by a text encoder of transformers, or the average of word vectors."""
+"""Vectors of questions: by a text encoder of transformers, or the average of word vectors; loading of text models."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
-from hf_vqa_mc.text.pretrained import load_text_model
 from hf_vqa_mc.text.word_vectors import WordVectors
 
-BATCH, MOST_TOKENS = 256, 128
-"""Texts per batch, and maximum number of tokens of a text; what follows is not read."""
+BATCH, MOST_TOKENS = 256, 128  # texts per batch, and maximum number of tokens of a text; what follows is not read
 Vectors = NDArray[np.float32]
 
 
-class TextEncoder:
-    """The mean of an encoder's last hidden states for each text (Reimers and Gurevych 2019, Sentence-BERT, Sect. 3).
+def load_text_model(name: str, model_class: str, option: str, kind: str, **options: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """A tokenizer and a model in evaluation mode, of a class of transformers such as ``AutoModel``.
 
-    Args:
-        name: folder or name on the Hub of an encoder that `transformers.AutoModel` loads, with safetensors weights.
-
-    Raises:
-        InputError: the encoder cannot be loaded.
-        ConnectionError: the Hub cannot be reached.
+    Weights are safetensors, and no code is executed. ``option`` and ``kind`` ("text encoder") are for errors:
+    InputError if there is no such model, ConnectionError if the Hub cannot be reached.
     """
+    import transformers
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        tokenizers: Any = transformers.AutoTokenizer
+        tokenizer = tokenizers.from_pretrained(name)
+        model = getattr(transformers, model_class).from_pretrained(name, use_safetensors=True, **options)
+    except (OSError, ValueError, KeyError) as error:
+        lost = "connect" in str(error).lower() or "offline" in str(error).lower()
+        raise (ConnectionError if lost else InputError)(
+            f"{option} {name}: {first_line(error)}; expected a folder or a name on the Hub of a {kind} with "
+            "safetensors weights"
+        ) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+    return tokenizer, model.eval()
+
+
+class TextEncoder:
+    """The mean of an encoder's last hidden states for each text (Reimers and Gurevych 2019, Sentence-BERT, 3)."""
 
     def __init__(self, name: str) -> None:
         self._tokenizer, self._model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
 
     def encode(self, texts: Sequence[str], report: Callable[[int], None] = lambda done: None) -> Vectors:
-        """float32 (texts, dimensions), with mean square 1 in each row.
-
-        Args:
-            texts: a list or another sequence.
-            report: called with the number of texts done.
-        """
+        """float32 (texts, dimensions), with mean square 1 in each row; ``report`` gets the number of texts done."""
         import torch
 
         lengths = np.argsort(np.array([len(text) for text in texts]), kind="stable")  # for little padding

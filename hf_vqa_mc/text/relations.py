@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.text.wordnet import load_wordnet, starts_of
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
-LEAST_DEPTH = 3
-"""Minimum WordNet depth of a hypernym: person has 3; object, thing and group have 2 and fit anything."""
+LEAST_DEPTH = 3  # minimum WordNet depth of a hypernym: person has 3; object, thing and group have 2 and fit anything
 EXCLUSIVE = (("integer", "digit"), ("chromatic_color", "achromatic_color"), ("animal",))
 """Lemmas above words that exclude one another unless one of them is the other: a thing has one of each."""
 NUMBER, COLOUR, _ = range(len(EXCLUSIVE))

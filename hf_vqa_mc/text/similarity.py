@@ -54,15 +54,9 @@ def _numbered(phrase: Sequence[str], other: Sequence[str]) -> tuple[NDArray[np.i
 def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool = False) -> WordScores:
     """The similarity of any two words of a vocabulary, exact for phrases that score at least ``threshold``.
 
-    Args:
-        vocabulary: distinct words; a word's number is its index.
-        threshold: in [0, 1]. From 0.8 on, word pairs are looked up in a table (milliseconds to prepare); below, they
-            are computed on demand (some hundred times slower).
-        nouns_only: use noun synsets only, as in WUPS; a word that is only an adjective has none then.
-
-    Raises:
-        InputError: the threshold is not a number in [0, 1].
-        ValueError: a word occurs twice.
+    A word's number is its index. From a threshold of 0.8 on, word pairs are looked up in a table (milliseconds to
+    prepare); below, they are computed on demand (some hundred times slower). With ``nouns_only``, as in WUPS, a word
+    that is only an adjective has no synsets.
     """
     if not 0.0 <= threshold <= 1.0:
         raise InputError(f"the WUP threshold must be a number from 0 to 1, not {threshold!r}")

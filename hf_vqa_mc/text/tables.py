@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-FOLDED = 12
-"""Width above which a text may be folded before columns move to a further table."""
+FOLDED = 12  # width above which a text may be folded before columns move to a further table
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -34,8 +33,7 @@ class TextTable(NamedTuple):
     """Columns of text; in a narrow terminal with intervals below their numbers, and in several tables if need be."""
 
     columns: Mapping[str, list[str]]
-    texts: Collection[str]
-    """columns of text, on the left; the others are numbers, on the right"""
+    texts: Collection[str]  # columns of text, on the left; the others are numbers, on the right
     row_names: tuple[str, ...]
     """columns that name a row, in each table of a narrow terminal: as many of them as distinguish the rows"""
 

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
     _Stream = io.BufferedReader["_Hashed"]
 
-BLOCK = 1 << 24
-"""Number of bytes of a file parsed together."""
-LONGEST_LINE = 1 << 20
-"""Bytes; the limit for a first line or a word of a vector file."""
+BLOCK = 1 << 24  # number of bytes of a file parsed together
+LONGEST_LINE = 1 << 20  # bytes; the limit for a first line or a word of a vector file
 _ROWS_PER_BLOCK = 1 << 16
 _HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 _ANY_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -37,10 +35,8 @@ _ANY_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 class VectorTable(NamedTuple):
     """The content of a vector file, in its order."""
 
-    words: list[str]
-    """the first of repeated words counts; bytes that are not UTF-8 are surrogate escapes"""
-    vectors: NDArray[np.floating]
-    """float32 (words, dim), or the type of a memory-mapped array"""
+    words: list[str]  # the first of repeated words counts; bytes that are not UTF-8 are surrogate escapes
+    vectors: NDArray[np.floating]  # float32 (words, dim), or the type of a memory-mapped array
     sha256: str
 
 
@@ -63,11 +59,8 @@ class _Hashed(io.RawIOBase):
 def read_vector_file(path: Path) -> VectorTable:
     """Read a word2vec (.bin or .txt) or GloVe file, plain or packed; the format is detected from its bytes.
 
-    The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same.
-
-    Raises:
-        InputError: names the file and line (of text) or vector (of a binary file): not a vector file, empty,
-            truncated, lines of different length, a header with another count.
+    The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same. Raises InputError, with
+    file and line or vector, if it is empty, truncated, or malformed.
     """
     with unpacked(path) as file:
         hashed = _Hashed(file)

@@ -13,10 +13,8 @@ _TOKEN = re.compile(r"\w(?:\S*\w)?")
 class WordChanges:
     """How the words of questions are changed, in training and whenever the model answers."""
 
-    first_words: int | None = None
-    """questions are cut after so many words"""
-    shuffle_words: bool = False
-    """words are in a random order, which depends only on the seed and the question"""
+    first_words: int | None = None  # questions are cut after so many words
+    shuffle_words: bool = False  # words are in a random order, which depends only on the seed and the question
     seed: int = 0
 
     @classmethod

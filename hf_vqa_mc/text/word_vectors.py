@@ -26,22 +26,18 @@ from hf_vqa_mc.text.vector_files import VectorTable, read_vector_file, table_che
 CORPUS = "corpus"
 DIM, WINDOW, EPOCHS = 100, 5, 5
 """Skip-gram with gensim's own defaults for vectors from the corpus; the paper has no vectors of this kind."""
-MOST_TRAINED = 1_500_000
-"""Sentences, counted once per epoch, above which a large corpus has fewer epochs."""
+MOST_TRAINED = 1_500_000  # sentences, counted once per epoch, above which a large corpus has fewer epochs
 _TRAINING, _REPORTED = "training word vectors", 10_000
 """Name of the step, and sentences after which its progress is reported."""
-PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
-"""The first two bytes of a pickle."""
+PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))  # the first two bytes of a pickle
 
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
     """Word vectors with a name and a checksum."""
 
-    name: str
-    """the file's name, the gensim-data name, or ``corpus``"""
-    sha256: str
-    """checksum of the unpacked file; of words and vectors for .kv files and ``corpus``"""
+    name: str  # the file's name, the gensim-data name, or ``corpus``
+    sha256: str  # checksum of the unpacked file; of words and vectors for .kv files and ``corpus``
     dim: int
     _vectors: NDArray[np.floating] = field(repr=False)
     _row: dict[str, int] = field(repr=False)
@@ -53,14 +49,7 @@ class WordVectors:
         return cls(name, sha256, vectors.shape[1], vectors, row)
 
     def rows(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The vectors of words.
-
-        Returns:
-            float32 (words, dim), zero for words without a vector; and whether there is one, bool (words,).
-
-        Raises:
-            InputError: a vector holds NaN or infinity.
-        """
+        """The vectors of words, float32 (words, dim), 0 without one; and whether there is one, bool (words,)."""
         row = np.array([self._row.get(word, -1) for word in words], np.int64)
         found = row >= 0
         vectors = np.zeros((len(row), self.dim), np.float32)
@@ -85,9 +74,6 @@ def load_word_vectors(
         corpus: returns the sentences of a dataset as lists of words; called several times, for ``corpus`` only.
         seed: random seed for ``corpus``.
         progress: called with (step, done, total) while vectors are trained on ``corpus``.
-
-    Raises:
-        InputError: there is no such file or name, or it does not hold word vectors; names file and location.
     """
     if name == CORPUS:
         if corpus is None:
@@ -123,8 +109,7 @@ class _Restartable:
     corpus: Callable[[], Iterable[list[str]]]
     progress: Progress
     done: int = 0
-    total: int = 0
-    """sentences of all epochs; 0 before they are counted"""
+    total: int = 0  # sentences of all epochs; 0 before they are counted
 
     def __iter__(self) -> Iterator[list[str]]:
         number = 0
@@ -207,9 +192,6 @@ def read_keyed_vectors(path: Path) -> VectorTable:
     """Read a file of gensim's ``KeyedVectors.save``; large arrays, in a file next to it, are memory-mapped.
 
     The checksum is that of words and vectors, since a .kv file also holds the time of saving.
-
-    Raises:
-        InputError: the file is truncated, not KeyedVectors, or holds anything but plain attributes and numbers.
     """
     with unpacked(path) as file:
         data = file.read()

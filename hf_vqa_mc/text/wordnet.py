@@ -20,8 +20,7 @@ _ADJECTIVE_ENDINGS: Endings = {"r": (("er", ""), ("er", "e")), "t": (("est", "")
 class Lexicon:
     """The lemmas of one part of speech, in lower case and with underscores between words."""
 
-    lemmas: dict[str, int]
-    """Lemma -> its index n; its synsets are synsets[starts[n]:starts[n + 1]]."""
+    lemmas: dict[str, int]  # lemma -> its index n; its synsets are synsets[starts[n]:starts[n + 1]]
     starts: list[int]
     synsets: list[int]
     exceptions: dict[str, list[str]]

@@ -13,15 +13,11 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.text.wordnet import starts_of
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-_BUFFER = 1 << 20
-"""Minimum number of near words found per call of the kernel."""
+_BUFFER = 1 << 20  # minimum number of near words found per call of the kernel
 
 
 def reading(kernel: Kernel, forceinline: bool = False) -> Kernel:
-    """numba.njit for kernels that allocate no arrays, without reference counting.
-
-    Counting the references to WordScores' arrays at each call would take nine tenths of the time.
-    """
+    """numba.njit for kernels without arrays of their own, not counting references: nine tenths of the time."""
     return njit(cache=True, forceinline=forceinline, _nrt=False)(kernel)
 
 
@@ -54,10 +50,7 @@ class WordScores(NamedTuple):
 def phrase_score(
     tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
 ) -> float:
-    """`phrase_wup` of tokens[a_start:a_end] and tokens[b_start:b_end], for kernels; tokens are word numbers.
-
-    With ``scores`` for a threshold of 0.8 or more, some scores below the threshold are 0.0.
-    """
+    """`phrase_wup` of tokens[a_start:a_end] and tokens[b_start:b_end]; for 0.8 or more, small ones are 0.0."""
     if a_start == a_end or b_start == b_end:
         return 1.0 if a_start == a_end and b_start == b_end else 0.0
     forth = directed_score(tokens, a_start, a_end, b_start, b_end, scores)
@@ -139,10 +132,9 @@ def _synset_score(synset: int, other: int, scores: WordScores) -> float:
 
 @reading
 def least_common_subsumer(synset: int, other: int, scores: WordScores) -> tuple[int, int]:
-    """The common ancestor that NLTK chooses: the deepest by min_depth; if tied, ``synset``, else the first name.
+    """Indices in scores.ancestors of the common ancestor that NLTK chooses, for both synsets; (-1, -1) if none.
 
-    Returns:
-        Its indices in scores.ancestors, in the row of ``synset`` and in that of ``other``; (-1, -1) if there is none.
+    It is the deepest by min_depth; if tied, ``synset``, else the first name.
     """
     ancestors, min_depths = scores.ancestors, scores.min_depths
     i, i_end = scores.ancestor_starts[synset], scores.ancestor_starts[synset + 1]
@@ -231,10 +223,7 @@ def _fill_near(
 ) -> tuple[int, int]:
     """Write the near words of the words from ``first`` on, each word's unsorted, until the buffers are full.
 
-    ``best`` has a zero for each word, before and afterwards.
-
-    Returns:
-        The first word that is not done, and the number of near words written.
+    ``best`` has a zero for each word, before and afterwards. Returns the first word that is not done, and the end.
     """
     start = 0
     for word in range(first, len(counts)):

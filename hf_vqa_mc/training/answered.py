@@ -1,6 +1,6 @@
 """A model's answers to the questions of a split, measured by the dataset's own metric."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -19,13 +19,11 @@ from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.counterexamples import KS, counterexample_recall
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
-from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import accuracy, mean_by
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, PER_TYPE, consensus_of_choices, consensus_of_picked
-from hf_vqa_mc.training.questions import NONE, ONE_KIND, Questions
+from hf_vqa_mc.training.questions import ACCURACY, CONSENSUS, NONE, ONE_KIND, PER_TYPE, Questions
 
-DECIMALS = 6
-"""Decimals of scores and attention in files; float32 has 7 significant digits."""
+DECIMALS = 6  # decimals of scores and attention in files; float32 has 7 significant digits
 _FIGURES = ("accuracy", "stderr", "interval", "chance")
 
 
@@ -34,25 +32,18 @@ class Picked:
     """A model's scores of a split's choices."""
 
     questions: Questions
-    logits: NDArray[np.float32]
-    """(questions, choices), padded with the smallest float"""
-    consensus: NDArray[np.float64] | None = None
-    """(questions, choices): consensus accuracy of each choice if that is the dataset's metric"""
+    logits: NDArray[np.float32]  # (questions, choices), padded with the smallest float
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
         """(questions,): index of the choice with the highest score; the first of ties."""
-        labels: NDArray[np.int64] = self.logits.argmax(1)
-        return labels
+        return np.asarray(self.logits.argmax(1))
 
     @property
     def score(self) -> float:
-        """The consensus accuracy of the picked choices if questions have several human answers.
-
-        Otherwise the fraction of questions whose target is picked.
-        """
-        if self.consensus is not None:
-            return float(self.consensus[np.arange(len(self.labels)), self.labels].mean())
+        """The mean consensus accuracy of the picked choices, or the fraction of questions whose target is picked."""
+        if self.questions.metric == CONSENSUS:
+            return float(_consensus_of_picked(self.questions, self.labels)[0].mean())
         return float((self.labels == self.questions.labels).mean())
 
     def results(self) -> dict[str, Any]:
@@ -62,11 +53,10 @@ class Picked:
         ``target_accuracy`` has the former of picking the target.
         """
         given, names = self.questions, list(CHOICE_KINDS)
-        kinds = [[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()]
         scored: Mapping[str, Any] = mc_accuracy(
             self.labels.tolist(),
             given.labels.tolist(),
-            choice_kinds=kinds,
+            choice_kinds=[[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()],
             question_types=given.types,
             image_ids=given.image_ids,
             question_ids=given.question_ids,
@@ -75,9 +65,9 @@ class Picked:
         found = {"metric": ACCURACY, **{name: scored[name] for name in kept}, "questions": len(given)}
         if not (given.kinds > ONE_KIND).any():  # the dataset has none
             found |= {"chosen_kinds": None, "offered_kinds": None}
-        if self.consensus is None:
+        if given.metric != CONSENSUS:
             return found
-        scores, figures = consensus_of_picked(self.consensus, self.labels, given.image_ids)
+        scores, figures = _consensus_of_picked(given, self.labels)
         return {
             **found,
             "metric": CONSENSUS,
@@ -88,10 +78,7 @@ class Picked:
         }
 
     def to_pandas(self) -> Frame:
-        """One row per question: question_id, answer (text), label (its index), target, probabilities of all choices.
-
-        Choices are scored independently, so the probabilities do not sum to 1.
-        """
+        """One row per question: question_id, answer (text), label (its index), target, independent probabilities."""
         given = self.questions
         texts = zip(given.choice_lists(), self.labels.tolist(), strict=True)
         scores = zip(self.logits, given.choices != NONE, strict=True)
@@ -109,9 +96,7 @@ class Picked:
         """Write the predicted indices and the scores of the choices, rounded, in a format of ``vqa-mc score``."""
         rounded = self.logits.astype(np.float64).round(DECIMALS)
         scores = [row[mask].tolist() for row, mask in zip(rounded, self.questions.choices != NONE, strict=True)]
-        columns = zip(self.questions.question_ids, self.labels.tolist(), scores, strict=True)
-        rows = [{"question_id": name, "label": label, "scores": row} for name, label, row in columns]
-        write_json(path, rows, None, overwrite)
+        _write(path, overwrite, question_id=self.questions.question_ids, label=self.labels.tolist(), scores=scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +105,9 @@ class Answered:
 
     questions: Questions
     vocabulary: Sequence[str]
-    best: NDArray[np.int64]
-    """(questions,): index of the answer with the highest score"""
-    picked: NDArray[np.int64] | None
-    """(questions,): index of the choice with the highest score, the first if none is in the vocabulary"""
-    attention: NDArray[np.float32] | None = None
-    """(questions, cells): attention to each cell of the image in row-major order, the mean of all maps, see
-    `region_maps`; None without attention"""
+    best: NDArray[np.int64]  # (questions,): index of the answer with the highest score
+    picked: NDArray[np.int64] | None  # (questions,): best choice, the first if none is in the vocabulary
+    attention: NDArray[np.float32] | None = None  # (questions, cells) of the image, see `region_maps`
     ranked: NDArray[np.float32] | None = None
     """(questions, candidates, 2): of each candidate image the score, higher is a better counter-example, and the
     probability that its answer is the question's; None if the model ranks none"""
@@ -134,7 +115,27 @@ class Answered:
     @property
     def score(self) -> float:
         """The dataset's metric, in [0, 1]; the best checkpoint has the highest."""
-        return METRICS[self.questions.metric](self)[0]
+        return float(self._figures["accuracy"])
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The answer to each question."""
+        return [self.vocabulary[index] for index in self.best.tolist()]
+
+    @cached_property
+    def _figures(self) -> dict[str, Any]:
+        """``accuracy`` in the dataset's metric, and its other figures."""
+        given = self.questions
+        if given.metric == CONSENSUS:
+            of_types = given.answer_types
+            scored = vqa_accuracy(self.texts, given.answers, answer_types=of_types, image_ids=given.image_ids)
+            return {name: scored[name] for name in ("accuracy", "stderr", "interval", "per_answer_type")}
+        if given.metric == PER_TYPE:
+            means = tdiuc_mpt(self.texts, given.targets, given.types or [""] * len(given))
+            figures = {"accuracy": means["arithmetic_mpt"], "plain_accuracy": means["accuracy"]}
+            return {**figures, "harmonic_mpt": means["harmonic_mpt"], "per_question_type": means["per_type"]}
+        correct = (np.array(self.texts, object) == np.array(given.targets, object)).astype(np.float64)
+        return {**accuracy(correct, given.image_ids), "per_answer_type": mean_by(correct, given.answer_types)}
 
     def results(self) -> dict[str, Any]:
         """Figures for training.json: ``metric``, ``accuracy`` in it, ``questions``; without answers only the last.
@@ -146,9 +147,8 @@ class Answered:
         given = self.questions
         if not given.has_answers:
             return {"questions": len(given)}
-        score, figures = METRICS[given.metric](self)
         known = set(self.vocabulary)
-        found = {"metric": given.metric, "accuracy": score, **figures, "questions": len(given)}
+        found = {"metric": given.metric, **self._figures, "questions": len(given)}
         if found.get("per_answer_type", {}) is None:  # the dataset has no answer types
             del found["per_answer_type"]
         if self.ranked is not None:
@@ -159,30 +159,22 @@ class Answered:
             picking: Mapping[str, Any] = mc_accuracy(
                 self.picked.tolist(), labels, choices=choices, image_ids=given.image_ids
             )
-            of_target = {name: picking[name] for name in _FIGURES}
-            found["multiple_choice"] = of_target
+            found["multiple_choice"] = of_target = {name: picking[name] for name in _FIGURES}
             if given.metric == CONSENSUS:
-                scores = consensus_of_choices(choices, given.answers)
-                _, figures = consensus_of_picked(scores, self.picked, given.image_ids)
+                figures = _consensus_of_picked(given, self.picked)[1]
                 found["multiple_choice"] = {**figures, "target_accuracy": of_target}
         return found
 
     def to_pandas(self) -> Frame:
         """One row per question: question_id, answer, target; of multiple-choice rows also label, the best choice."""
         given = self.questions
-        columns = {"question_id": given.question_ids, "answer": self.texts(), "target": given.targets}
+        columns = {"question_id": given.question_ids, "answer": self.texts, "target": given.targets}
         return frame_of(columns if self.picked is None else columns | {"label": self.picked})
-
-    def texts(self) -> list[str]:
-        """The answer to each question."""
-        return [self.vocabulary[index] for index in self.best.tolist()]
 
     def write(self, path: Path, overwrite: bool = True) -> None:
         """Write the answers for ``vqa-mc score``, of multiple-choice rows the indices of the best choices."""
-        name, values = ("answer", self.texts()) if self.picked is None else ("label", self.picked.tolist())
-        ids = self.questions.question_ids
-        rows = [{"question_id": one, name: value} for one, value in zip(ids, values, strict=True)]
-        write_json(path, rows, None, overwrite)
+        found = {"answer": self.texts} if self.picked is None else {"label": self.picked.tolist()}
+        _write(path, overwrite, question_id=self.questions.question_ids, **found)
 
     def write_attentions(self, path: Path, overwrite: bool) -> None:
         """Write the attention maps by question, ``map[column][row]``, as ``vqa-mc score`` reads them."""
@@ -190,25 +182,52 @@ class Answered:
             raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
         side = isqrt(self.attention.shape[1])
         maps = self.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side).swapaxes(1, 2).tolist()
-        ids = self.questions.question_ids
-        rows = [{"questionId": name, "attention": one} for name, one in zip(ids, maps, strict=True)]
-        write_json(path, rows, None, overwrite)
+        _write(path, overwrite, questionId=self.questions.question_ids, attention=maps)
 
     def write_counterexamples(self, path: Path, overwrite: bool) -> None:
         """Write each question's answer and its candidates, the best counter-example first, as JSON.
 
         ``scores`` are the model's, ``same`` the probability that the candidate's answer is that of the question.
         """
-        given, rows = self.questions, []
+        given = self.questions
         if self.ranked is None or given.candidates is None or given.picked is None:
             raise InputError("--counterexamples: the model does not rank images; remove it")
-        for row, (name, answer) in enumerate(zip(given.question_ids, self.texts(), strict=True)):
-            order = np.argsort(-self.ranked[row, :, 0], kind="stable")
-            scores, same = self.ranked[row, order].astype(np.float64).round(DECIMALS).T.tolist()
-            picked = None if given.picked[row] == NO_PICK else given.candidates[row, given.picked[row]]
-            about = {"question_id": name, "answer": answer, "candidates": given.candidates[row, order].tolist()}
-            rows.append(about | {"scores": scores, "same": same, "picked": picked})
-        write_json(path, rows, None, overwrite)
+        order = np.argsort(-self.ranked[..., 0], 1, kind="stable")
+        ranked = np.take_along_axis(self.ranked, order[..., None], 1).astype(np.float64).round(DECIMALS)
+        picked = zip(given.candidates, given.picked.tolist(), strict=True)
+        _write(
+            path,
+            overwrite,
+            question_id=given.question_ids,
+            answer=self.texts,
+            candidates=np.take_along_axis(given.candidates, order, 1).tolist(),
+            scores=ranked[..., 0].tolist(),
+            same=ranked[..., 1].tolist(),
+            picked=[None if at == NO_PICK else images[at] for images, at in picked],
+        )
+
+
+def _write(path: Path, overwrite: bool, **columns: Sequence[Any]) -> None:
+    """Write one record per question as JSON."""
+    rows = zip(*columns.values(), strict=True)
+    write_json(path, [dict(zip(columns, row, strict=True)) for row in rows], None, overwrite)
+
+
+def check_finite(questions: Questions, is_finite: object) -> None:
+    """Raise InputError unless a model's scores are finite."""
+    if not is_finite:
+        raise InputError(
+            f"{questions.location}: the model's scores are not all finite; check its weights and the image features"
+        )
+
+
+def _consensus_of_picked(
+    questions: Questions, picked: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Each question's consensus accuracy, and its figures; ``chance`` is that of a choice drawn uniformly."""
+    of_picked: NDArray[np.float64] = questions.consensus[np.arange(len(picked)), picked]
+    chance = float(np.nanmean(questions.consensus, axis=1).mean())
+    return of_picked, {**accuracy(of_picked, questions.image_ids), "chance": chance}
 
 
 def ranking_results(questions: Questions, ranked: NDArray[np.float32]) -> dict[str, Any]:
@@ -230,38 +249,3 @@ def ranking_results(questions: Questions, ranked: NDArray[np.float32]) -> dict[s
     found.pop("per_question")
     least_probable = counterexample_recall((-ranked[rows, :, 1]).tolist(), **given)
     return {**found, "vqa_model": {name: least_probable[name] for name in found["random"]}, "questions": len(rows)}
-
-
-Measured = tuple[float, Mapping[str, Any]]
-"""The score, and other figures."""
-
-
-def _accuracy(found: Answered) -> Measured:
-    given = found.questions
-    correct = np.array([text == target for text, target in zip(found.texts(), given.targets, strict=True)], np.float64)
-    return float(correct.mean()), {
-        "stderr": standard_error(correct, given.image_ids),
-        "interval": mean_interval(correct, given.image_ids),
-        "per_answer_type": mean_by(correct, given.answer_types),
-    }
-
-
-def _consensus(found: Answered) -> Measured:
-    given = found.questions
-    scored = vqa_accuracy(found.texts(), given.answers, answer_types=given.answer_types, image_ids=given.image_ids)
-    return scored["accuracy"], {name: scored[name] for name in ("stderr", "interval", "per_answer_type")}
-
-
-def _mean_per_type(found: Answered) -> Measured:
-    given = found.questions
-    scored = tdiuc_mpt(found.texts(), given.targets, given.types or [""] * len(given))
-    figures = {"plain_accuracy": scored["accuracy"], "harmonic_mpt": scored["harmonic_mpt"]}
-    return scored["arithmetic_mpt"], {**figures, "per_question_type": scored["per_type"]}
-
-
-METRICS: Mapping[str, Callable[[Answered], Measured]] = {
-    ACCURACY: _accuracy,
-    CONSENSUS: _consensus,
-    PER_TYPE: _mean_per_type,
-}
-"""A dataset's own metric; the best checkpoint has the highest score."""

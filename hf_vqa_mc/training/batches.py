@@ -20,30 +20,15 @@ Done = TypeVar("Done")
 class Part(NamedTuple):
     """The share of a step's batch that a process computes."""
 
-    tensors: dict[str, Tensor]
-    """arguments of the model, with labels"""
-    weight: float
-    """fraction of the step's loss"""
+    tensors: dict[str, Tensor]  # arguments of the model, with labels
+    weight: float  # fraction of the step's loss
 
 
-Batches = Callable[[int, int, int], Part]
-"""From step (from 0), process (from 0) and number of processes to the share of this process."""
-
-
-class Sample(NamedTuple):
-    """The questions of a step and their choices."""
-
-    rows: NDArray[np.int64]
-    """(questions,): indices of the training questions"""
-    choices: NDArray[np.int64]
-    """(questions, 1 + decoys): indices of the target, then of the decoys, padded with NONE"""
+Batches = Callable[[int, int, int], Part]  # from step, process (both from 0) and processes to its share
 
 
 class Order:
-    """The questions of each step, which depend only on the seed and the step.
-
-    Each epoch is a permutation of all questions; batches can span two epochs.
-    """
+    """The questions of each step, by seed and step alone: each epoch is a permutation; batches can span two epochs."""
 
     def __init__(self, questions: int, batch_size: int, seed: int) -> None:
         self._questions, self._batch_size, self._seed = questions, batch_size, seed
@@ -67,34 +52,18 @@ class Order:
         return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
 
 
-class Sampler:
-    """Samples the questions and decoys of each step.
-
-    For each question, a kind of decoys is drawn uniformly, then at most ``decoys`` of that kind (Chao et al. 2018,
-    supplement A.4).
-    """
-
-    def __init__(self, questions: Questions, batch_size: int, decoys: int, seed: int) -> None:
-        self._kinds, self._labels, self._decoys = questions.kinds, questions.labels, decoys
-        self._order = Order(len(questions), batch_size, seed)
-
-    def step(self, number: int) -> Sample:
-        """The sample of a step, from 0."""
-        rows, rng = self._order.rows(number), self._order.rng(number)
-        kinds = self._kinds[rows]
-        kinds[np.arange(len(rows)), self._labels[rows]] = NONE  # exclude the target
-        keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
-        for kind in range(keys.shape[1]):
-            keys[~(kinds == kind).any(1), kind] = 2.0
-        of_kind = kinds == keys.argmin(1)[:, None]
-        order = np.where(of_kind, rng.random(kinds.shape), 2.0).argsort(1)[:, : self._decoys]
-        decoys = np.where(np.take_along_axis(of_kind, order, 1), order, NONE)
-        return Sample(rows, np.concatenate([self._labels[rows][:, None], decoys], 1))
-
-
-def share_of(rows: int, process: int, processes: int) -> NDArray[np.int64]:
-    """The indices of a step's rows in the share of a process."""
-    return np.array_split(np.arange(rows), processes)[process]
+def sampled_choices(
+    questions: Questions, rows: NDArray[np.int64], decoys: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """(rows, 1 + decoys): indices of target and decoys of one kind, padded with NONE (Chao et al. 2018, A.4)."""
+    kinds, labels = questions.kinds[rows], questions.labels[rows, None]
+    np.put_along_axis(kinds, labels, NONE, 1)  # exclude the target
+    keys = rng.random((len(rows), kinds.max() + 1)) if kinds.max() >= 0 else np.ones((len(rows), 1))
+    for kind in range(keys.shape[1]):
+        keys[~(kinds == kind).any(1), kind] = 2.0
+    of_kind = kinds == keys.argmin(1)[:, None]
+    order = np.where(of_kind, rng.random(kinds.shape), 2.0).argsort(1)[:, :decoys]
+    return np.concatenate([labels, np.where(np.take_along_axis(of_kind, order, 1), order, NONE)], 1)
 
 
 def by_blocks(

@@ -18,15 +18,13 @@ from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.answered import Answered, Picked
-from hf_vqa_mc.training.metric import ACCURACY
-from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features
+from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features, with_word_vectors
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.optimization import accelerator_of
-from hf_vqa_mc.training.questions import read_questions
-from hf_vqa_mc.training.result import best_of_the_choices, picking_the_target
+from hf_vqa_mc.training.questions import ACCURACY, read_questions
+from hf_vqa_mc.training.run_folder import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.run_inputs import with_changed_words
-from hf_vqa_mc.training.word_vectors import with_word_vectors
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
@@ -41,12 +39,9 @@ class PredictResult(Result):
     config: str
     split: str
     found: Picked | Answered
-    skipped: int
-    """number of questions on images without features or captions"""
-    output: Path | None
-    """file of the predictions; None if they were not written"""
-    word_changes: WordChanges
-    """changes of the questions' words, as in training"""
+    skipped: int  #: number of questions on images without features or captions
+    output: Path | None  #: file of the predictions; None if they were not written
+    word_changes: WordChanges  #: changes of the questions' words, as in training
 
     @property
     def results(self) -> dict[str, Any]:
@@ -117,11 +112,7 @@ def predict(
     progress: Progress = silent,
     rows: Mapping[str, pa.Table] | None = None,
 ) -> PredictResult:
-    """Answer the questions of a split with a trained model; arguments and errors are those of ``hf_vqa_mc.predict``.
-
-    ``rows`` are the splits of the config if they were read already. Questions are changed as in the model's training
-    (``--first-words``, ``--shuffle-words``). With several processes each scores its share; all return the same result.
-    """
+    """Answer the questions of a split, changed as in training; arguments and errors: ``hf_vqa_mc.predict``."""
     read = (dataset, checkpoint, features, word_vectors, captions, candidates)
     outputs = {"--output": output, "--attentions": attentions, "--counterexamples": counterexamples}
     check_output_files(outputs, [Path(one) for one in read if one is not None], overwrite)
@@ -140,14 +131,13 @@ def predict(
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = inputs.of(data.splits[chosen], skip_missing)
-    images, given = inputs.images, processor.inputs
     task: MultipleChoice | OpenEnded
     if is_open:
-        task = OpenEnded(data.texts, processor.texts, given, images, answers_of(model))
+        task = OpenEnded(data.texts, processor.texts, processor.inputs, inputs.images, answers_of(model))
         task.unknown_words(questions)
     else:
         text = with_word_vectors(processor.text, word_vectors)
-        task = MultipleChoice(data.texts, questions.used_texts(), text, given, images)
+        task = MultipleChoice(data.texts, questions.used_texts(), text, processor.inputs, inputs.images)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if processes.is_main_process:

@@ -4,8 +4,11 @@ import contextlib
 import json
 import logging
 import math
+import platform
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,7 @@ import pyarrow as pa
 import torch
 from accelerate.utils import broadcast
 
+from hf_vqa_mc.data.inventory import WRITTEN_BY
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.model_files import quiet
@@ -21,10 +25,12 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.training.answered import Answered, Picked
 from hf_vqa_mc.training.batches import Part
+from hf_vqa_mc.training.model_inputs import made_with
 from hf_vqa_mc.training.optimization import (
     accelerator_of,
     average_tensors,
@@ -32,24 +38,33 @@ from hf_vqa_mc.training.optimization import (
     change_gradients,
     optimizer_of,
     optimizer_tensors,
-    restore_averages,
     restore_optimizer,
+    with_prefix,
 )
-from hf_vqa_mc.training.result import TrainResult
-from hf_vqa_mc.training.run_folder import BEST, PREDICTIONS, RECORD, RunFolder, State, check_run_folder, record_of
+from hf_vqa_mc.training.run_folder import (
+    BEST,
+    PREDICTIONS,
+    RECORD,
+    RunFolder,
+    State,
+    TrainResult,
+    check_run_folder,
+    config_of,
+)
 from hf_vqa_mc.training.run_inputs import prepare_inputs
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
+from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
     from torch import Tensor
 
-LOSS_CHECKED = 50
-"""Steps between two checks that the loss is finite."""
-AHEAD = 4
-"""Batches prepared in advance."""
+LOSS_CHECKED = 50  # steps between two checks that the loss is finite
+AHEAD = 4  # batches prepared in advance
+PACKAGES = ("torch", "transformers", "accelerate", "datasets")  # packages whose versions are recorded
 _MAY_CHANGE = {"output", "features", "word_vectors", "captions", "candidates", "dataset"}
 """Settings that may differ when a run is resumed; the contents of paths are compared instead."""
+_PATHS = (*sorted(_MAY_CHANGE), "init_from")  # settings with paths, of which only the name is published
 
 logger = logging.getLogger(__name__)
 
@@ -61,14 +76,10 @@ class TrainingDiverged(InputError):
 def train(
     settings: TrainingSettings, progress: Progress = silent, rows: Mapping[str, pa.Table] | None = None
 ) -> TrainResult:
-    """Train a model, validate it on schedule, and test the best checkpoint once.
+    """Train a model, validate it on schedule, and test the best checkpoint once; errors as ``hf_vqa_mc.train``.
 
-    An interrupted run resumes from its last validation; on a CPU its results are the same as without interruption.
-    With several processes (``torchrun``, ``accelerate launch``) each computes its share of a batch, and batch
-    normalisation sees that share. The main process logs each validation, with the figures in the log record's
-    ``validation``. ``rows`` are the splits of the config if they were read already.
-
-    Errors are those of ``hf_vqa_mc.train``.
+    A resumed run gives the same results on a CPU. The main process logs each validation, with the figures in the log
+    record's ``validation``. ``rows`` are the splits of the config if they were read already.
     """
     check_run_folder(settings.output)
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
@@ -99,7 +110,7 @@ class _Run:
     ) -> None:
         self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
         self.inputs = prepare_inputs(settings, progress, rows)
-        self.data = {**self.inputs.as_json(), "processes": accelerator.num_processes}
+        self.data = {**self.inputs.about, "processes": accelerator.num_processes}
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.state = State(json.loads(json.dumps({**kept, **self.data})))
         self.steps_per_epoch = len(self.inputs.train) / settings.recipe.batch_size
@@ -114,9 +125,7 @@ class _Run:
         else:
             self.model, self.optimizer = accelerator.prepare(self.plain, self.optimizer)
         decay = settings.recipe.average_weights
-        self.averages = averaged_weights(self.plain, decay) if decay else None
-        if self.averages is not None and tensors:
-            restore_averages(self.averages, tensors, self.state.step)
+        self.averages = averaged_weights(self.plain, decay, tensors, self.state.step) if decay else None
         self.evaluated: Any = self.plain if self.averages is None else self.averages.module
         """what is validated and saved"""
 
@@ -141,9 +150,7 @@ class _Run:
                     "choose another folder (and --init-from to start from it), or remove it"
                 )
         self.state = state
-        prefix = "model."
-        weights = {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
-        self.plain.load_state_dict(weights)
+        self.plain.load_state_dict(with_prefix(tensors, "model."))
         if not self.fitted:
             restore_optimizer(self.optimizer, tensors)
         if self.folder is not None:
@@ -227,7 +234,7 @@ class _Run:
             if better:
                 self.folder.replace(BEST, lambda folder: self._save(folder, found))
             tensors = {f"model.{name}": tensor for name, tensor in self.plain.state_dict().items()}
-            tensors |= optimizer_tensors(self.optimizer) | (average_tensors(self.averages) if self.averages else {})
+            tensors |= optimizer_tensors(self.optimizer) | average_tensors(self.averages)
             self.folder.write(state, {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
             logger.info(
                 f"fitted: validation {found.score:.1%}"
@@ -267,4 +274,30 @@ class _Run:
         return record
 
     def _record(self, results: dict[str, Any]) -> dict[str, Any]:
-        return record_of(self.settings, self.state, self.data, results, self.device.type)
+        """The content of training.json; ``results`` are by split."""
+        settings, state = self.settings, self.state
+        about, made = made_with(settings.dataset, settings.config)
+        given = {name: value for name in _PATHS if (value := getattr(settings, name)) is not None}
+        short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
+        public = replace(settings, first_layers=tuple(map(public_name, settings.first_layers)), **short)
+        return {
+            "written_by": WRITTEN_BY,
+            "version": __version__,
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "dataset": public.dataset,
+            "config": settings.config,
+            "source": about,
+            "made_with": made,
+            "model": settings.model,
+            "settings": public.as_json(),
+            "command": public.command(self.data["processes"]),
+            "init_from": settings.init_from and {"name": public.init_from, "config": config_of(settings.init_from)},
+            **self.data,
+            "device": self.device.type,
+            "seconds": round(state.seconds, 1),
+            "steps": state.step,
+            "best_step": state.best_step,
+            "finished": state.finished,
+            "results": results,
+            "curve": state.curve,
+        }

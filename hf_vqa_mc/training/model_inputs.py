@@ -1,23 +1,29 @@
-"""What a model reads in addition to the questions: image features, captions and candidate images."""
+"""What a model reads in addition to the questions: image features, captions, candidate images and word vectors."""
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.json_stream import json_lines
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
-from hf_vqa_mc.training.captions import Captions
+from hf_vqa_mc.models.processor import VqaProcessor
+from hf_vqa_mc.text.normalisation import words
+from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
+from hf_vqa_mc.training.captions import captions_in
 from hf_vqa_mc.training.questions import Questions
+from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -26,26 +32,16 @@ _PER_IMAGE = dict(zip(IMAGE_INPUTS, ("one vector", "a grid", "regions"), strict=
 
 
 class Candidates:
-    """The candidate images in a file of ``vqa-mc generate complementary``, the most similar first.
-
-    Args:
-        path: of the file.
-        features: of images.
-        count: expected number of candidates per question; None: any.
-
-    Raises:
-        InputError: the file is not one of candidates, has another number of them, or one has no features.
-        OSError: it cannot be read.
-    """
+    """Candidate images of ``vqa-mc generate complementary``, (questions, candidates), the nearest first."""
 
     def __init__(self, path: Path, features: ImageFeatures, count: int | None = None) -> None:
         self.path = path
-        self._row: dict[str, int] = {}
+        self.row: dict[str, int] = {}
         images, distances = list[list[str]](), list[list[float]]()
         try:
             for _, line in json_lines(path):
                 question_id, of_question, of_images = str(line["question_id"]), line["candidates"], line["distances"]
-                self._row[question_id] = len(images)
+                self.row[question_id] = len(images)
                 order = np.argsort(of_images, kind="stable")
                 images.append([of_question[at] for at in order])
                 distances.append([of_images[at] for at in order])
@@ -66,25 +62,16 @@ class Candidates:
                 f"training; run vqa-mc generate complementary --nearest {count}"
             )
 
-    @property
-    def checksum(self) -> str:
-        """Checksum of the question ids and their candidates."""
-        return hashlib.sha256(repr((list(self._row), self.images.tolist())).encode()).hexdigest()
-
     def of(self, questions: Questions, skip: bool) -> Questions:
-        """The questions with candidates, and the picked ones; errors are those of `ModelInputs.of`.
-
-        The picked candidate is the most similar image of another question of the balanced pair.
-        """
+        """The questions with candidates, and the picked ones: the nearest image of another question of the pair."""
         partners = defaultdict(set)
         for pair, image_id in zip(questions.together or (), questions.image_ids, strict=False):
             partners[pair].add(image_id)
         lacking = f"have no candidates in {self.path}, the first is question_id"
         remedy = "run vqa-mc generate complementary for this config"
-        kept = _kept(questions, questions.question_ids, self._row, skip, lacking, remedy)
-        rows = [self._row[one] for one in kept.question_ids]
-        images = self.images[rows]
-        picked = np.full(len(kept), NO_PICK, np.int64)
+        kept = _kept(questions, questions.question_ids, self.row, skip, lacking, remedy)
+        rows = [self.row[one] for one in kept.question_ids]
+        images, picked = self.images[rows], np.full(len(kept), NO_PICK, np.int64)
         for at, pair in enumerate(kept.together or ()):
             others = partners[pair] - {kept.image_ids[at]} if pair else set()
             picked[at] = next((number for number, one in enumerate(images[at]) if one in others), NO_PICK)
@@ -96,7 +83,8 @@ class ModelInputs:
     """A model's image features, captions and candidate images; None where it needs none."""
 
     images: ImageFeatures | None
-    captions: Captions | None
+    captions: dict[str, str] | None  # image id to its first caption (which of five Antol et al. take is unknown)
+    captions_file: Path | None
     candidates: Candidates | None
 
     @classmethod
@@ -118,34 +106,46 @@ class ModelInputs:
         if reads_captions != (captions is not None):
             fault = "reads captions: add --captions FILE" if reads_captions else "reads no captions: remove --captions"
             raise InputError(f"{declared.name} {fault}")
-        if declared.explains and candidates is None:
+        if declared.explains != (candidates is not None):
             remedy = "add --candidates FILE of vqa-mc generate complementary"
-            raise InputError(f"{declared.name} ranks candidate images: {remedy}")
-        if candidates is not None and not declared.explains:
-            raise InputError(f"{declared.name} ranks no images: remove --candidates")
+            fault = f"candidate images: {remedy}" if declared.explains else "no images: remove --candidates"
+            raise InputError(f"{declared.name} ranks {fault}")
         ranked = None
         if candidates is not None and images is not None:
             count = None if trained_with is None else getattr(config, "candidates", None)
             ranked = Candidates(candidates, images, count)
-        return cls(images, None if captions is None else Captions(captions), ranked)
+        first: dict[str, str] = {}
+        for image, caption in () if captions is None else captions_in(captions):
+            first.setdefault(image, caption)
+        if captions is not None and not first:
+            raise InputError(f"{captions} has no captions; expected annotations with image_id and caption")
+        return cls(images, first or None, captions, ranked)
 
     def of(self, questions: Questions, skip: bool) -> tuple[Questions, int]:
-        """The questions for which all inputs exist, with captions and candidates, and the number of the others.
-
-        Raises InputError if all lack one of them, or if some do and ``skip`` is false.
-        """
+        """The questions with all inputs, and the number of the others; raises InputError for these unless ``skip``."""
         count, lacking = len(questions), "are on images without {}, the first on image_id"
         if self.images is not None:
             without = lacking.format(f"features in {self.images.folder}")
             remedy = "run vqa-mc features for this dataset"
             questions = _kept(questions, questions.image_ids, self.images, skip, without, remedy)
         if self.captions is not None:
-            without = lacking.format(f"a caption in {self.captions.path}")
+            without = lacking.format(f"a caption in {self.captions_file}")
             questions = _kept(questions, questions.image_ids, self.captions, skip, without, "give a file with all")
             questions = replace(questions, captions=[self.captions[one] for one in questions.image_ids])
         if self.candidates is not None:
             questions = self.candidates.of(questions, skip)
         return questions, count - len(questions)
+
+    def as_json(self) -> dict[str, Any]:
+        """The kind of image features, and checksums."""
+        found: dict[str, Any] = {"image_features": None, "images_sha256": None}
+        if self.images is not None:
+            found = {"image_features": self.images.kind.as_json(), "images_sha256": self.images.checksum}
+        given: dict[str, Any] = {"captions": self.captions and list(self.captions.items())}
+        if self.candidates is not None:
+            given["candidates"] = list(self.candidates.row), self.candidates.images.tolist()
+        sums = {f"{name}_sha256": hashlib.sha256(repr(of).encode()).hexdigest() for name, of in given.items() if of}
+        return found | sums
 
 
 def _kept(
@@ -165,10 +165,7 @@ def _kept(
 def open_images(
     folder: Path | None, config: "PreTrainedConfig", model: str, trained_with: FeatureKind | None = None
 ) -> ImageFeatures | None:
-    """A model's image features, None if it sees no images; raises InputError if they do not fit the model.
-
-    ``trained_with``: the kind of features that a checkpoint was trained with, for messages.
-    """
+    """A model's image features, None if it sees no images; errors and arguments are those of `ModelInputs.open`."""
     accepted = model_of(config).inputs.intersection(IMAGE_INPUTS)
     if not accepted:
         if folder is not None:
@@ -201,3 +198,46 @@ def check_same_features(images: ImageFeatures | None, processor: VqaProcessor, c
             f"--features {images.folder} has features of {images.kind.folder_name}, {checkpoint} was trained with "
             f"{trained_with}; extract these"
         )
+
+
+def with_word_vectors(text: TextFeatures, word_vectors: str | None) -> TextFeatures:
+    """A checkpoint's text features with its file of word vectors; raises InputError if it is another file."""
+    if text.name == CORPUS:
+        if word_vectors not in (None, CORPUS):
+            raise InputError(f"--word-vectors {word_vectors}: the checkpoint has its own; remove --word-vectors")
+        return replace(text, new_words="skip")  # there is no file with more words
+    return text if word_vectors is None else text.with_file(load_word_vectors(word_vectors))
+
+
+def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The records of a config's source and of its build in a built folder; None if there are none."""
+    inventory = read_inventory(Path(dataset)) if Path(dataset).is_dir() else None
+    for entry in (inventory or {"sources": {}})["sources"].values():
+        if config in entry["configs"]:
+            return entry.get("about"), entry.get("made_with")
+    return None, None
+
+
+def named_word_vectors(settings: TrainingSettings, otherwise: str = f", or --word-vectors {CORPUS}") -> str:
+    """The given word vectors, or ``corpus`` if the decoys were made with it; raises InputError if unknown."""
+    if settings.word_vectors is not None:
+        return settings.word_vectors
+    made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
+    if made.get("name") != CORPUS:
+        with_these = f" (the decoys were made with {made['name']})" if made else ""
+        raise InputError(f"the model needs word vectors: add --word-vectors FILE{with_these}{otherwise}")
+    return CORPUS
+
+
+def run_word_vectors(
+    settings: TrainingSettings, sentences: Iterable[Sequence[str]], progress: Progress
+) -> WordVectors:
+    """The word vectors of a new model, on ``corpus`` trained on sentences: the words of groups of texts."""
+    name = named_word_vectors(settings)
+    step = "training word vectors" if name == CORPUS else "reading word vectors"
+    progress(step, 0, 1)
+    vectors = load_word_vectors(
+        name, lambda: ([word for text in texts for word in words(text)] for texts in sentences), settings.seed
+    )
+    progress(step, 1, 1)
+    return vectors

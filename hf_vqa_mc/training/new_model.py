@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -19,16 +19,14 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import Layouts, rules
 from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
-from hf_vqa_mc.models.question_words import FEWEST, QuestionWords
-from hf_vqa_mc.models.vqa_processor import VqaProcessor
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
+from hf_vqa_mc.models.question_words import FEWEST, QuestionWords, most_frequent
 from hf_vqa_mc.text.word_vectors import WordVectors
-from hf_vqa_mc.training.model_inputs import check_same_features
+from hf_vqa_mc.training.model_inputs import check_same_features, run_word_vectors, with_word_vectors
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.questions import Questions, Splits
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
-from hf_vqa_mc.training.word_vectors import run_word_vectors, with_word_vectors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -38,8 +36,7 @@ if TYPE_CHECKING:
     ModelAndTask = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
     """model, processor, task, questions to train on, and texts (vectors or vocabulary) for training.json"""
 
-_PART = {"question": "bow-q", "image": "image", "caption": "caption"}
-"""What a model sees to the model that provides its first layer."""
+_PART = {"question": "bow-q", "image": "image", "caption": "caption"}  # input to model of its layer
 _WORDS = {"question": "words", "caption": "captions"}
 """What a model sees to the field of `OpenEndedTexts` with its vocabulary."""
 
@@ -59,7 +56,7 @@ def multiple_choice_model(
         both = [(data.texts[row], data.texts[of]) for row, of in zip(train.texts.tolist(), targets, strict=True)]
         vectors = run_word_vectors(settings, both, progress)
         text = TextFeatures.of(vectors, texts).with_file(vectors)
-        model = _new_model(settings, declared, images, text_size=text.dim)
+        model = _new_model(settings, declared, images, {"text_size": text.dim})
     else:
         model, processor = _started_from(settings, images)
         text = with_word_vectors(processor.text, settings.word_vectors)
@@ -82,13 +79,20 @@ def open_ended_model(
     """A new model or that of a checkpoint; raises InputError if settings, texts and checkpoints do not fit."""
     _check_settings(settings, declared)
     if settings.init_from is None:
-        texts = _texts(settings, declared, data, train, progress)
+        questions = [data.texts[number] for number in train.texts]
+        texts = _texts(settings, declared, questions, train, progress)
         vocabulary = most_frequent_answers(train.targets, settings.answers)
-        model = _new_open_ended(settings, declared, train, images, texts, vocabulary)
-        _take_first_layers(settings, model, texts, images)
+        _check_training_questions(declared, train, texts)
+        about: dict[str, Any] = {**texts.sizes, "id2label": dict(enumerate(vocabulary))}
+        about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
+        if train.candidates is not None:
+            about["candidates"] = train.candidates.shape[1]
+        model = _new_model(settings, declared, images, about)
+        if settings.first_layers:
+            _take_first_layers(settings, model, texts, images)
         if settings.word_vectors is not None and texts.vectors is None:
-            questions = [[data.texts[number]] for number in train.texts]
-            _take_word_vectors(model, run_word_vectors(settings, questions, progress), texts.words)
+            sentences = [[text] for text in questions]
+            _take_word_vectors(model, run_word_vectors(settings, sentences, progress), texts.words)
     else:
         model, processor = _started_from(settings, images)
         texts, vocabulary = processor.texts, answers_of(model)
@@ -100,21 +104,21 @@ def open_ended_model(
         raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
     answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
     coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
-    about: dict[str, Any] = {"answers": {"size": len(vocabulary), **coverage}}
+    record: dict[str, Any] = {"answers": {"size": len(vocabulary), **coverage}}
     kind = images.kind if images else None
     processor = OpenEndedVqaProcessor(texts, kind, declared.inputs_with(kind))
     task = OpenEnded(data.texts, texts, processor.inputs, images, vocabulary)
     train = train.take(np.flatnonzero(known))
     if texts.layouts is not None:
         unknown = task.unknown_words(train)
-        about["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
+        record["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
     if texts.vectors is not None:
-        about["word_vectors"] = texts.vectors.as_json()
+        record["word_vectors"] = texts.vectors.as_json()
     if isinstance(model, FittedModel):
         progress("fitting", 0, 1)
         task.fit(model, train)
         progress("fitting", 1, 1)
-    return model, processor, task, train, about
+    return model, processor, task, train, record
 
 
 def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
@@ -122,15 +126,11 @@ def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
 
     Antol et al. 2015 (section 5.1) take 1,000, which are 82.67% of the answers.
     """
-    counts = Counter(targets)
-    return sorted(counts, key=lambda text: (-counts[text], text))[:size]
+    return list(most_frequent(Counter(targets))[:size])
 
 
 def _new_model(
-    settings: TrainingSettings,
-    declared: "Model",
-    images: ImageFeatures | None,
-    **about: Any,  # noqa: ANN401
+    settings: TrainingSettings, declared: "Model", images: ImageFeatures | None, about: dict[str, Any]
 ) -> "PreTrainedModel":
     """A model with random weights, or with none if it is fitted; ``about`` are its sizes and labels."""
     if images is not None:
@@ -140,34 +140,6 @@ def _new_model(
     torch.manual_seed(settings.seed)
     model: PreTrainedModel = declared.auto_class.from_config(config)
     return model
-
-
-def _new_open_ended(
-    settings: TrainingSettings,
-    declared: "Model",
-    train: Questions,
-    images: ImageFeatures | None,
-    texts: OpenEndedTexts,
-    vocabulary: list[str],
-) -> "PreTrainedModel":
-    """A model with random weights; raises InputError if a bag of words would be empty, or no candidate is picked."""
-    for name, what, words in (("question_bags", "question", texts.words), ("caption_bags", "caption", texts.captions)):
-        if name in declared.inputs and words is not None and not words.words:
-            raise InputError(
-                f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
-                f"{declared.name} counts only such words; train on more questions, or choose another model"
-            )
-    about: dict[str, Any] = dict(texts.sizes)
-    if train.candidates is not None:
-        if train.picked is not None and (train.picked == NO_PICK).all():
-            raise InputError(
-                f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
-                "with the candidates of vqa-mc generate complementary for it"
-            )
-        about["candidates"] = train.candidates.shape[1]
-    about["id2label"] = dict(enumerate(vocabulary))
-    about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
-    return _new_model(settings, declared, images, **about)
 
 
 def _started_from(
@@ -192,41 +164,51 @@ def _started_from(
 
 def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
     """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
-    name, start = settings.model, settings.init_from
+    name, start, default = settings.model, settings.init_from, defaults()
     is_fitted = issubclass(declared.model_class, FittedModel)
     reads_vectors = "question_vectors" in declared.inputs
-    reads_words = "question_indices" in declared.inputs and not is_fitted
     separate = bool(declared.preset.get("separate"))
     has_vectors, has_layers = settings.word_vectors is not None, bool(settings.first_layers)
     for option, is_given, is_used in (
-        ("--word-vectors", has_vectors, reads_vectors or reads_words),
+        ("--word-vectors", has_vectors, reads_vectors or ("question_indices" in declared.inputs and not is_fitted)),
         ("--captions", settings.captions is not None, "caption_bags" in declared.inputs),
         ("--first-layers", has_layers, separate),
         ("--init-from", start is not None, not is_fitted),
-        ("--targets", settings.targets != defaults()["targets"], not is_fitted),
+        ("--targets", settings.targets != default["targets"], not is_fitted),
     ):
         if is_given and not is_used:
             raise InputError(f"{option}: {name} does not use it; remove it")
-    has_answers = settings.answers != defaults()["answers"]
+    has_answers = settings.answers != default["answers"]
     of_start = {"--answers": has_answers, "--word-vectors": has_vectors, "--first-layers": has_layers}
-    for option in (one for one, is_given in of_start.items() if is_given and start is not None):
-        raise InputError(f"{option}: --init-from {start} has its own; remove {option}")
-    if reads_vectors and not has_vectors and start is None:
+    if start is not None:
+        for option in (one for one, is_given in of_start.items() if is_given):
+            raise InputError(f"{option}: --init-from {start} has its own; remove {option}")
+    elif reads_vectors and not has_vectors:
         raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE")
-    if separate and not has_layers and start is None:
+    elif separate and not has_layers:
         parts = ", ".join(_PART[one] for one in declared.preset["inputs"])
         raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
 
 
+def _check_training_questions(declared: "Model", train: Questions, texts: OpenEndedTexts) -> None:
+    """Raise InputError if a bag of words would be empty, or no candidate is picked."""
+    for name, what, words in (("question_bags", "question", texts.words), ("caption_bags", "caption", texts.captions)):
+        if name in declared.inputs and words is not None and not words.words:
+            raise InputError(
+                f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
+                f"{declared.name} counts only such words; train on more questions, or choose another model"
+            )
+    if train.picked is not None and (train.picked == NO_PICK).all():
+        raise InputError(
+            f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
+            "with the candidates of vqa-mc generate complementary for it"
+        )
+
+
 def _texts(
-    settings: TrainingSettings,
-    declared: "Model",
-    data: Splits,
-    train: Questions,
-    progress: Progress,
+    settings: TrainingSettings, declared: "Model", questions: list[str], train: Questions, progress: Progress
 ) -> OpenEndedTexts:
     """What the model reads, fitted to the training questions."""
-    questions = [data.texts[number] for number in train.texts]
     texts = OpenEndedTexts(QuestionWords.of(questions), form=settings.questions)
     if "question_layouts" in declared.inputs:
         texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
@@ -259,11 +241,12 @@ def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: Qu
 
 
 def _take_first_layers(
-    settings: TrainingSettings, model: "PreTrainedModel", texts: OpenEndedTexts, images: ImageFeatures | None
+    settings: TrainingSettings,
+    model: "PreTrainedModel",
+    texts: OpenEndedTexts,
+    images: ImageFeatures | None,
 ) -> None:
     """Copy the first layers of the separately trained models of ``--first-layers``, one for each input."""
-    if not settings.first_layers or not isinstance(model, AnswerMlpForOpenEndedVqa):
-        return
     missing = list(model.config.inputs)
     for checkpoint in settings.first_layers:
         start = f"--first-layers {checkpoint}"
@@ -277,7 +260,7 @@ def _take_first_layers(
             check_same_features(images, processor, checkpoint)
         elif getattr(processor.texts, _WORDS[name]) != getattr(texts, _WORDS[name]):
             raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
-        model.take_first_layer(part, start)
+        cast("AnswerMlpForOpenEndedVqa", model).take_first_layer(part, start)
         missing.remove(name)
     if missing:
         raise InputError(f"--first-layers: no checkpoint of {', '.join(_PART[name] for name in missing)}; add it")

@@ -1,7 +1,8 @@
 """Training and evaluation of models that answer from a vocabulary of answers."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,15 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, sparse_bags
-from hf_vqa_mc.training.answered import Answered
-from hf_vqa_mc.training.attention_maps import cell_maps, region_maps
-from hf_vqa_mc.training.batches import Batches, Order, Part, by_blocks, share_of
+from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
+from hf_vqa_mc.training.answered import Answered, check_finite
+from hf_vqa_mc.training.batches import Batches, Order, Part, by_blocks
 from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -25,24 +25,15 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
-AT_ONCE, GRIDS_AT_ONCE = 1024, 64
-"""Questions per forward pass, without and with a grid or regions of the image."""
-NO_ANSWER = -1
-"""Answer index of a question whose answer is not in the vocabulary."""
+AT_ONCE, GRIDS_AT_ONCE = 1024, 64  # questions per forward pass, without and with a grid or regions of the image
+NO_ANSWER = -1  # answer index of a question whose answer is not in the vocabulary
+MAP_SIDE = 7  # cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)
 
 logger = logging.getLogger(__name__)
 
 
 class OpenEnded:
-    """Answering from a vocabulary.
-
-    Args:
-        questions: distinct questions, `Splits.texts`; converted once.
-        texts: what the model reads.
-        inputs: those of the model.
-        images: features, if the model sees images.
-        vocabulary: answers.
-    """
+    """Answering from a vocabulary; the distinct ``questions``, `Splits.texts`, are converted once."""
 
     def __init__(
         self,
@@ -56,7 +47,6 @@ class OpenEnded:
         self._vocabulary = list(vocabulary)
         self._index = {text: number for number, text in enumerate(vocabulary)}
         self._indices = texts.words.indices(questions) if "question_indices" in inputs else None
-        self._lengths = None if self._indices is None else (self._indices != PADDING).sum(1)
         self._bags = sparse_bags(texts.words, questions) if "question_bags" in inputs else None
         self._vectors = texts.tensors({"question_vectors"} & self._inputs, questions=questions)
         self._layouts = (
@@ -76,11 +66,11 @@ class OpenEnded:
         texts = questions.texts[rows]
         captions = [questions.captions[row] for row in rows] if questions.captions else None
         groups = [questions.groups[row] if questions.groups else "" for row in rows]
-        found = self._texts.tensors(
-            self._inputs & {"caption_bags", "question_groups"}, captions=captions, groups=groups
-        )
-        if self._indices is not None and self._lengths is not None:
-            found["question_indices"] = torch.from_numpy(self._indices[texts, : self._lengths[texts].max()])
+        inputs = self._inputs & {"caption_bags", "question_groups"}
+        found = self._texts.tensors(inputs, captions=captions, groups=groups)
+        if self._indices is not None:
+            indices = self._indices[texts]
+            found["question_indices"] = torch.from_numpy(indices[:, (indices != PADDING).any(0)])
         if self._bags is not None:
             found["question_bags"] = torch.from_numpy(self._bags[texts].toarray())
         if "question_layouts" in self._inputs:
@@ -103,14 +93,14 @@ class OpenEnded:
     def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
         """The batches of each step."""
         order = Order(len(train), settings.recipe.batch_size, settings.seed)
-        labels = _Labels(train, self._index, settings.targets)
+        labels = _labels(train, self._index, settings.targets)
 
         def part(number: int, process: int, processes: int) -> Part:
             rows = order.rows(number)
-            correct = {"labels": labels.of(rows, order.rng(number))}
+            correct = {"labels": labels(rows, order.rng(number))}
             if train.picked is not None:
                 correct["picked"] = torch.from_numpy(train.picked[rows])
-            share = share_of(len(rows), process, processes)
+            share = np.array_split(np.arange(len(rows)), processes)[process]
             tensors = self.tensors(train, rows[share]) | {name: of[share] for name, of in correct.items()}
             return Part(tensors, len(share) / len(rows))
 
@@ -118,11 +108,7 @@ class OpenEnded:
 
     @torch.no_grad()
     def evaluate(
-        self,
-        model: "PreTrainedModel",
-        questions: Questions,
-        accelerator: "Accelerator",
-        progress: Progress = silent,
+        self, model: "PreTrainedModel", questions: Questions, accelerator: "Accelerator", progress: Progress = silent
     ) -> Answered:
         """Answer all questions; as `MultipleChoice.evaluate`."""
         model.train(False)
@@ -136,11 +122,7 @@ class OpenEnded:
             tensors = self.tensors(questions, rows)
             output = model(**{name: tensor.to(accelerator.device) for name, tensor in tensors.items()})
             logits = output.logits
-            if not logits.isfinite().all():
-                raise InputError(
-                    f"{questions.location}: the model's scores are not all finite; check its weights and the image "
-                    "features"
-                )
+            check_finite(questions, logits.isfinite().all())
             found = {"best": logits.argmax(1).cpu().numpy()}
             if of_choices is not None:
                 known = np.take_along_axis(logits.float().cpu().numpy(), of_choices[rows].clip(0), 1)
@@ -165,31 +147,29 @@ class OpenEnded:
         return Answered(questions, self._vocabulary, **{"picked": None, **columns})
 
 
-class _Labels:
-    """The labels of training questions: indices of answers, or scores of all answers."""
+def _labels(
+    train: Questions, index: Mapping[str, int], targets: str
+) -> Callable[[NDArray[np.int64], np.random.Generator], Tensor]:
+    """From rows to the labels of training questions: indices of answers, or scores of all answers."""
+    of_target = np.array([index[text] for text in train.targets], np.int64)
+    known = [  # the target is always among the known answers
+        [index[text] for text in texts if text in index] or [index[target]]
+        for texts, target in zip(train.answers, train.targets, strict=True)
+    ]
 
-    def __init__(self, train: Questions, index: Mapping[str, int], targets: str) -> None:
-        self._targets, self._size = targets, len(index)
-        self._index = np.array([index[text] for text in train.targets], np.int64)
-        self._known = [
-            [index[text] for text in texts if text in index] or [index[target]]
-            for texts, target in zip(train.answers, train.targets, strict=True)
-        ]
-        self._annotators = [len(texts) for texts in train.answers]
-
-    def of(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        """The labels of some questions."""
-        if self._targets == "answer":
-            return torch.from_numpy(self._index[rows])
-        known = [self._known[row] for row in rows.tolist()]
-        if self._targets == "annotator":  # the target is always among the known answers
-            drawn = [of_row[int(at * len(of_row))] for of_row, at in zip(known, rng.random(len(rows)), strict=True)]
-            return torch.tensor(drawn)
-        scores = np.zeros((len(rows), self._size), np.float32)
-        for at, (row, of_row) in enumerate(zip(rows.tolist(), known, strict=True)):
-            answers, counts = np.unique(of_row, return_counts=True)
-            scores[at, answers] = soft_scores(counts, self._annotators[row])
+    def labels(rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        if targets == "answer":
+            return torch.from_numpy(of_target[rows])
+        if targets == "annotator":
+            drawn = zip(rows.tolist(), rng.random(len(rows)), strict=True)
+            return torch.tensor([known[row][int(at * len(known[row]))] for row, at in drawn])
+        scores = np.zeros((len(rows), len(index)), np.float32)
+        for at, row in enumerate(rows.tolist()):
+            answers, counts = np.unique(known[row], return_counts=True)
+            scores[at, answers] = soft_scores(counts, len(train.answers[row]))
         return torch.from_numpy(scores)
+
+    return labels
 
 
 def soft_scores(counts: NDArray[np.int64], annotators: int) -> NDArray[np.float64]:
@@ -201,5 +181,31 @@ def soft_scores(counts: NDArray[np.int64], annotators: int) -> NDArray[np.float6
         return np.ones(len(counts))
     of_those = counts * np.minimum((counts - 1) / 3, 1.0)
     of_others = (annotators - counts) * np.minimum(counts / 3, 1.0)
-    found: NDArray[np.float64] = (of_those + of_others) / annotators
-    return found
+    return np.asarray((of_those + of_others) / annotators)
+
+
+def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Spread attention to regions (questions, regions) evenly over boxes: float32 (questions, `MAP_SIDE`²)."""
+    weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
+    return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
+
+
+def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Maps of whole images from attention (questions, cells) to grids that cover a part of each image.
+
+    ``views`` are (questions, 4), see `Box`. Returns float32 (questions, cells): the attention to each cell of the
+    image, at least `MAP_SIDE` per side, in row-major order.
+    """
+    side = isqrt(attention.shape[1])
+    size = max(side, MAP_SIDE)
+
+    def shares(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each row or column of the grid in those of the map, (questions, side, size)."""
+        edges = np.linspace(first, last, side + 1, axis=1)
+        inside = covered(edges[:, :-1].ravel(), edges[:, 1:].ravel(), size)
+        return np.asarray(inside / inside.sum(1, keepdims=True)).reshape(len(views), side, size)
+
+    left, top, right, bottom = views.T
+    grid, rows, columns = attention.reshape(-1, side, side), shares(top, bottom), shares(left, right)
+    maps = np.einsum("qij,qiy,qjx->qyx", grid, rows, columns, optimize=True)
+    return np.asarray(maps.reshape(len(maps), -1), np.float32)

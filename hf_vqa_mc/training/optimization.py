@@ -12,17 +12,12 @@ from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.recipe import Optimizer
 from hf_vqa_mc.training.settings import TrainingSettings
 
-MOMENTUM = 0.9
-"""Of sgd (Chao et al. 2018, supplement A.4)."""
-DECAY = 0.55
-"""Exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)."""
+MOMENTUM = 0.9  # of sgd (Chao et al. 2018, supplement A.4)
+DECAY = 0.55  # exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)
 WARM_UP = 10
 """The decay of averages at step t, from 0, is at most (1 + t) / (10 + t), as in TensorFlow, so that the random weights
 of the beginning are soon forgotten."""
 Tensors = list[Tensor] | tuple[Tensor, ...]
-
-PREFIX = "average."
-"""Of the averages in the tensors of a run."""
 
 _OPTIMIZERS: Mapping[Optimizer, Callable[..., torch.optim.Optimizer]] = {
     "sgd": partial(torch.optim.SGD, momentum=MOMENTUM, fused=True),
@@ -57,14 +52,18 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     }
 
 
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """Restore the result of ``optimizer_tensors``."""
     moments: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        if key.startswith("optimizer."):
-            _, number, name = key.split(".", 2)
-            moments.setdefault(int(number), {})[name] = value
+    for key, value in with_prefix(tensors, "optimizer.").items():
+        number, name = key.split(".", 1)
+        moments.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+
+
+def with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors with a prefix, by names without it."""
+    return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
 
 
 def change_gradients(
@@ -92,25 +91,25 @@ def change_gradients(
         torch.nn.utils.clip_grad_value_(weights, recipe.clip_value)
 
 
-def averaged_weights(model: nn.Module, decay: float) -> AveragedModel:
-    """A model with the exponential moving average of each weight from the given ones on."""
+def averaged_weights(
+    model: nn.Module, decay: float, tensors: Mapping[str, Tensor] | None = None, step: int = 0
+) -> AveragedModel:
+    """Moving averages of weights from the given ones on; after ``step`` steps, those among ``tensors``."""
 
     def mean(averages: Tensors, weights: Tensors, updates: Tensor | int) -> None:
         torch._foreach_lerp_(averages, weights, 1 - min(decay, int(updates) / (int(updates) + WARM_UP - 1)))
 
     found = AveragedModel(model, multi_avg_fn=mean)
     found.update_parameters(model)  # the first update copies the weights
+    if tensors:
+        with torch.no_grad():
+            for name, one in average_tensors(found).items():
+                one.copy_(tensors[name])
+        found.n_averaged.fill_(1 + step)
     return found
 
 
-def average_tensors(averages: AveragedModel) -> dict[str, Tensor]:
+def average_tensors(averages: AveragedModel | None) -> dict[str, Tensor]:
     """The averages of trained weights, by names for the run's state."""
-    return {PREFIX + name: one for name, one in averages.module.named_parameters() if one.requires_grad}
-
-
-def restore_averages(averages: AveragedModel, tensors: Mapping[str, Tensor], step: int) -> None:
-    """Restore the result of ``average_tensors`` after so many steps."""
-    with torch.no_grad():
-        for name, one in average_tensors(averages).items():
-            one.copy_(tensors[name])
-    averages.n_averaged.fill_(1 + step)
+    weights = averages.module.named_parameters() if averages else ()
+    return {f"average.{name}": one for name, one in weights if one.requires_grad}

@@ -1,13 +1,16 @@
 """The questions of a dataset's splits as arrays of indices of distinct texts, for training and evaluation."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.loading import BUILT, check_has_choices, open_tables
@@ -15,64 +18,45 @@ from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
-from hf_vqa_mc.training.balanced_pairs import PAIR, questions_of_pairs
-from hf_vqa_mc.training.metric import ACCURACY, CONSENSUS, filled_texts, human_answers, metric_of
+from hf_vqa_mc.scoring.consensus import choice_consensus
+from hf_vqa_mc.sources.open_ended import open_ended_source
 
-NONE = -1
-"""Padding for rows with fewer choices."""
-ONE_KIND = 0
-"""The kind of all decoys if the dataset has no choice_kinds."""
-PROGRAM = "semantic_str"
-"""Column of GQA's programs."""
+NONE = -1  # padding for rows with fewer choices
+ONE_KIND = 0  # the kind of all decoys if the dataset has no choice_kinds
+ACCURACY, CONSENSUS, PER_TYPE = "accuracy", "consensus accuracy", "arithmetic mean per type"  # metric
+PAIR, OTHER = "pair", "complementary_"
+"""Column with the number of a question's balanced pair, and prefix of the columns of a pair's second question."""
+PROGRAM = "semantic_str"  # column of GQA's programs
 
 _IDS = {"question_id": "text or whole numbers", "image_id": "text or whole numbers"}
-_OPTIONAL = {"choice_kinds": "lists of whole numbers", "question_type": "text"}
-_OBJECTS = r" \((?:\d[\d,]*|-)\)"
-"""Ids of the objects that a step of a program finds, which give the answer away."""
+_OBJECTS = r" \((?:\d[\d,]*|-)\)"  # ids of the objects that a step of a program finds, which give the answer away
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
     """The questions of a split with their choices or answers."""
 
-    location: str
-    """location of the split, for messages"""
+    location: str  # location of the split, for messages
     question_ids: list[str]
     image_ids: list[str]
-    texts: NDArray[np.int64]
-    """(questions,): text index of each question in `Splits.texts`"""
+    texts: NDArray[np.int64]  # (questions,): text index of each question in `Splits.texts`
     targets: list[str]
     """the answer: the annotators' most frequent one, or the only one; "" in all rows if it is not published"""
-    answers: list[list[str]]
-    """of all annotators; without such, of open-ended models the target, of others none"""
-    choices: NDArray[np.int64]
-    """(questions, choices): index of each choice in ``choice_texts``, padded with NONE; 0 columns without choices"""
-    kinds: NDArray[np.int8]
-    """(questions, choices): kind of each choice, padded with NONE"""
-    labels: NDArray[np.int64]
-    """(questions,): index of the target in the choices; NONE without choices"""
-    choice_texts: Sequence[str] = ()
-    """distinct texts of all choices; of multiple-choice models `Splits.texts`"""
-    open_ended: bool = False
-    """whether an open-ended model reads them"""
-    metric: str = ACCURACY
-    """one of `training.metric`"""
-    types: list[str] | None = None
-    """question types; None if the dataset has none"""
-    answer_types: list[str] | None = None
-    """such as yes/no, number and other; None if the dataset has none"""
-    together: list[str] | None = None
-    """balanced pair or closed answer set of each question, "" for none; None if the dataset has neither"""
-    groups: list[str] | None = None
-    """the group of each question, for models that need one"""
-    captions: list[str] | None = None
-    """a caption of each question's image, for models that need one"""
-    candidates: NDArray[np.object_] | None = None
-    """(questions, candidates): image ids of possible counter-examples, the most similar first"""
-    distances: NDArray[np.float64] | None = None
-    """(questions, candidates): of their features from those of the question's image"""
-    picked: NDArray[np.int64] | None = None
-    """(questions,): index of the candidate that people picked, or `NO_PICK`"""
+    answers: list[list[str]]  # of all annotators; without such, of open-ended models the target, of others none
+    choices: NDArray[np.int64]  # (questions, choices): indices in ``choice_texts``, padded with NONE
+    kinds: NDArray[np.int8]  # (questions, choices): kind of each choice, padded with NONE
+    labels: NDArray[np.int64]  # (questions,): index of the target in the choices; NONE without choices
+    choice_texts: Sequence[str] = ()  # distinct texts of all choices; of multiple-choice models `Splits.texts`
+    open_ended: bool = False  # whether an open-ended model reads them
+    metric: str = ACCURACY  # the dataset's own
+    types: list[str] | None = None  # question types; None if the dataset has none
+    answer_types: list[str] | None = None  # such as yes/no, number and other; None if the dataset has none
+    together: list[str] | None = None  # balanced pair or closed answer set of each question, "" for none
+    groups: list[str] | None = None  # the group of each question, for models that need one
+    captions: list[str] | None = None  # a caption of each question's image, for models that need one
+    candidates: NDArray[np.object_] | None = None  # (questions, candidates): image ids, the most similar first
+    distances: NDArray[np.float64] | None = None  # (questions, candidates): from the question's image
+    picked: NDArray[np.int64] | None = None  # (questions,): index of the candidate that people picked, or `NO_PICK`
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -102,6 +86,13 @@ class Questions:
         """The texts of each question's choices."""
         return [[self.choice_texts[text] for text in row if text != NONE] for row in self.choices.tolist()]
 
+    @cached_property
+    def consensus(self) -> NDArray[np.float64]:
+        """The consensus accuracy of each choice, (questions, choices), padded with nan."""
+        found = np.full(self.choices.shape, np.nan)
+        found[self.choices != NONE] = choice_consensus(self.choice_lists(), self.answers)
+        return found
+
     def used_texts(self) -> NDArray[np.int64]:
         """The text indices of all questions and choices of a multiple-choice model, ascending."""
         return np.unique(np.concatenate([self.texts, self.choices[self.choices != NONE]]))
@@ -111,8 +102,7 @@ class Questions:
 class Splits:
     """A dataset's splits and their texts."""
 
-    texts: list[str]
-    """distinct texts"""
+    texts: list[str]  # distinct texts
     splits: dict[str, Questions]
 
     def sha256(self) -> str:
@@ -140,86 +130,64 @@ def read_questions(
     form: QuestionForm = "text",
     rows: Mapping[str, pa.Table] | None = None,
 ) -> Splits:
-    """Read the questions of a config with the columns ``question_id``, ``image_id`` and ``question``.
+    """Read the questions of a config with their choices, or if ``open_ended`` their answers or targets.
 
-    Args:
-        dataset: folder, or name on the Hub.
-        config: name of the config.
-        open_ended: read the answers, or the targets of multiple-choice rows; otherwise the choices.
-        group: column with the groups of questions, or RECORD.FIELD; None: the model needs no groups.
-        form: what is read as the question.
-        rows: splits that were read already.
-
-    Raises:
-        InputError: columns are missing or not valid.
+    ``group`` is the column with the groups of questions, or RECORD.FIELD; ``rows`` are splits that were read already.
+    Raises InputError if columns are missing or not valid.
     """
     number_of: dict[str, int] = {}
     number_of_choice: dict[str, int] = {} if open_ended else number_of
     splits = {}
-    for split, table in (rows or open_tables(dataset, config, open_ended=True, expected=BUILT).tables).items():
-        location = f"{dataset}, {config}, {split}"
-        if open_ended:
-            table = questions_of_pairs(table)
+    for split, given in (rows or open_tables(dataset, config, open_ended=True, expected=BUILT).tables).items():
+        if not open_ended:
+            check_has_choices(given.column_names, dataset, config)
+        table, location = questions_of_pairs(given) if open_ended else given, f"{dataset}, {config}, {split}"
+        names = table.column_names
+        has_choices = not open_ended or "answer" not in names
+        if has_choices and "choices" not in names:
+            raise InputError(f"{location}: no column 'choices' or 'answer'; columns: {names}")
+        wanted = {**_IDS, "question": "text", **(QUESTIONS if has_choices else {"answer": "text"})}
+        if not open_ended and "choice_kinds" in names:
+            wanted["choice_kinds"] = "lists of whole numbers"
+        checked = checked_rows if has_choices else checked_columns
+        read = checked(table.select([name for name in wanted if name in names]), location, wanted)
+        ids, images = (pc.cast(read[name], pa.string()).to_pylist() for name in _IDS)
+        choices, kinds = np.empty((len(ids), 0), np.int64), np.empty((len(ids), 0), np.int8)
+        if has_choices:
+            lengths, flat = pc.list_value_length(read["choices"]).to_numpy(), pc.list_flatten(read["choices"])
+            valid = np.arange(lengths.max()) < lengths[:, None]
+            choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
+            choices[valid] = _numbers(flat, number_of_choice)
+            kinds[valid] = _kinds(read["choice_kinds"], lengths, location) if "choice_kinds" in wanted else ONE_KIND
+            labels = read["label"].to_numpy().astype(np.int64)
+            targets = flat.take(pa.array(np.cumsum(lengths) - lengths + labels)).to_pylist()
         else:
-            check_has_choices(table.column_names, dataset, config)
-        found = _read_split(table, location, open_ended, form, number_of, number_of_choice)
-        splits[split] = found if group is None else replace(found, groups=_groups(table, location, group))
+            labels, targets = np.full(len(ids), NONE), read["answer"].to_pylist()
+        if open_ended and any(targets) and "" in targets:
+            raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
+        answers = human_answers(table, location) or [[]] * len(ids)
+        if open_ended:
+            answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
+        metric = metric_of(names, answers)
+        splits[split] = Questions(
+            location,
+            ids,
+            images,
+            _numbers(read["question"] if form == "text" else _programs(table, location), number_of),
+            targets,
+            answers if open_ended or metric == CONSENSUS else [[]] * len(ids),
+            choices,
+            kinds,
+            labels,
+            open_ended=open_ended,
+            metric=metric,
+            types=_filled_texts(table, "question_type"),
+            answer_types=_filled_texts(table, "answer_type"),
+            together=(_filled_texts(table, PAIR) if open_ended else None) or _filled_texts(table, "set_id"),
+            groups=None if group is None else _groups(table, location, group),
+        )
     texts = list(number_of_choice)
     return Splits(list(number_of), {split: replace(of, choice_texts=texts) for split, of in splits.items()})
-
-
-def _read_split(
-    rows: pa.Table,
-    location: str,
-    open_ended: bool,
-    form: QuestionForm,
-    number_of: dict[str, int],
-    number_of_choice: dict[str, int],
-) -> Questions:
-    """The questions of a split; adds new texts to ``number_of`` and ``number_of_choice``."""
-    names = rows.column_names
-    has_choices = not open_ended or "answer" not in names
-    if has_choices and "choices" not in names:
-        raise InputError(f"{location}: no column 'choices' or 'answer'; columns: {names}")
-    optional = {} if open_ended else {name: of for name, of in _OPTIONAL.items() if name in names}
-    wanted = {**_IDS, "question": "text", **(QUESTIONS if has_choices else {"answer": "text"}), **optional}
-    checked = checked_rows if has_choices else checked_columns
-    table = checked(rows.select([name for name in wanted if name in names]), location, wanted)
-    ids, images = (pc.cast(table[name], pa.string()).to_pylist() for name in _IDS)
-    if has_choices:
-        lengths = pc.list_value_length(table["choices"]).to_numpy()
-        valid = np.arange(lengths.max()) < lengths[:, None]
-        choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
-        flat = pc.list_flatten(table["choices"])
-        choices[valid] = _numbers(flat, number_of_choice)
-        kinds[valid] = _kinds(table["choice_kinds"], lengths, location) if "choice_kinds" in optional else ONE_KIND
-        labels = table["label"].to_numpy().astype(np.int64)
-        targets = flat.take(pa.array(np.cumsum(lengths) - lengths + labels)).to_pylist()
-    else:
-        choices, kinds = np.empty((len(ids), 0), np.int64), np.empty((len(ids), 0), np.int8)
-        labels, targets = np.full(len(ids), NONE), table["answer"].to_pylist()
-    if open_ended and any(targets) and "" in targets:
-        raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
-    answers = human_answers(rows, location) or [[]] * len(ids)
-    if open_ended:
-        answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
-    metric = metric_of(names, answers)
-    return Questions(
-        location,
-        ids,
-        images,
-        _numbers(table["question"] if form == "text" else _programs(rows, location), number_of),
-        targets,
-        answers if open_ended or metric == CONSENSUS else [[]] * len(ids),
-        choices,
-        kinds,
-        labels,
-        open_ended=open_ended,
-        metric=metric,
-        types=filled_texts(rows, "question_type"),
-        answer_types=filled_texts(rows, "answer_type"),
-        together=(filled_texts(rows, PAIR) if open_ended else None) or filled_texts(rows, "set_id"),
-    )
 
 
 def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:
@@ -257,29 +225,75 @@ def _programs(rows: pa.Table, location: str) -> pa.ChunkedArray:
 
 
 def _groups(rows: pa.Table, location: str, group: str) -> list[str]:
+    """The group of each question, of a column or a field of its records."""
     name, _, member = group.partition(".")
     if name not in rows.column_names:
         raise InputError(f"{location}: no column {name!r}, by which the model groups questions; choose another model")
     column = rows.select([name]).combine_chunks()[name]
-    if member and not (pa.types.is_struct(column.type) and column.type.get_field_index(member) >= 0):
-        raise InputError(f"{location}: column {name!r} holds {column.type}, expected records with {member!r}")
-    column = pc.struct_field(column, member) if member else column
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+    if pa.types.is_nested(column.type) != bool(member):
         raise InputError(f"{location}: column {group!r} holds {column.type}, expected one text or number per question")
-    texts = pc.fill_null(pc.cast(column, pa.string()), "").to_pylist()
+    texts = pc.fill_null(pc.cast(pc.struct_field(column, member) if member else column, pa.string()), "").to_pylist()
     if not any(texts):
         raise InputError(f"{location}: column {group!r}, by which the model groups questions, is empty")
     return [str(text) for text in texts]
 
 
-def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
-    """Mask (questions,) of the questions on held-out images, the same images in all configs of a dataset.
+def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
+    """All human answers, lists of text or of records; None without such a column. Raises InputError for null ones."""
+    column = rows.select(["answers"]).combine_chunks()["answers"] if "answers" in rows.column_names else None
+    if column is None or not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        return None
+    texts = pc.list_flatten(column)
+    if pa.types.is_struct(texts.type) and texts.type.get_field_index("answer") >= 0:
+        texts = pc.struct_field(texts, "answer")
+    if not _is_text(texts.type):
+        return None
+    if texts.null_count:
+        row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()]
+        raise InputError(f"{location}, row {row}: one of answers is empty (null), expected text")
+    encoded = pc.dictionary_encode(texts).combine_chunks()
+    distinct = encoded.dictionary.to_pylist()  # of millions of answers few are distinct
+    flat = map(distinct.__getitem__, encoded.indices.to_pylist())
+    return [list(islice(flat, length)) for length in pc.fill_null(pc.list_value_length(column), 0).to_pylist()]
 
-    An image is held out if the hash of its id is in the lowest ``part``, in [0, 1), of all hashes.
+
+def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]] | None) -> str:
+    """The metric of a dataset's rows; ``answers`` are those of `human_answers`."""
+    if max(map(len, answers or ()), default=0) > 1:
+        return CONSENSUS
+    found = open_ended_source(columns)
+    return PER_TYPE if found is not None and found[1].scored_as == "tdiuc" else ACCURACY
+
+
+def _filled_texts(rows: pa.Table, name: str) -> list[str] | None:
+    """A column of texts, "" for null; None if it is missing, of another type, or empty in all rows."""
+    if name not in rows.column_names or not _is_text(rows[name].type):
+        return None
+    texts = [text or "" for text in rows[name].to_pylist()]
+    return texts if any(texts) else None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string())
+
+
+def questions_of_pairs(table: pa.Table) -> pa.Table:
+    """The questions of balanced pairs (``vqa2_pairs``), each once, with the column `PAIR`; other rows as they are.
+
+    A row has two questions about similar images. All pairs that share a question have the same number.
     """
-    bound = int(part * 2**64)
-    chosen = {
-        image_id: int.from_bytes(hashlib.blake2b(f"held out:{image_id}".encode(), digest_size=8).digest()) < bound
-        for image_id in set(image_ids)
-    }
-    return np.array([chosen[image_id] for image_id in image_ids], np.bool_)
+    names = table.column_names
+    if f"{OTHER}question_id" not in names:
+        return table
+    second = [name.removeprefix(OTHER) for name in names if name.startswith(OTHER)]
+    shared = [name for name in names if name not in second and not name.startswith(OTHER)]
+    both = pa.concat_tables(
+        table.select([*shared, *(prefix + name for name in second)]).rename_columns([*shared, *second])
+        for prefix in ("", OTHER)
+    )
+    ids, number = np.unique(both["question_id"].to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
+    first, other = np.split(number, 2)
+    linked = scipy.sparse.coo_array((np.ones(len(first)), (first, other)), (len(ids), len(ids)))
+    _, pair = scipy.sparse.csgraph.connected_components(linked, False)
+    both = both.append_column(PAIR, pa.array(pair[number].astype(str).tolist()))
+    return both.take(np.sort(np.unique(number, return_index=True)[1]))

@@ -1,4 +1,4 @@
-"""The folder of a run: best checkpoint, state to resume from, and log; each is written atomically.
+"""The folder of a run: best checkpoint, state to resume from, and log, each written atomically; the run's result.
 
 ::
 
@@ -11,28 +11,25 @@
 import contextlib
 import json
 import os
-import platform
 import re
 import shutil
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import version
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from hf_vqa_mc.data.inventory import WRITTEN_BY
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic import locked, new_folder, remove_leftovers, write_bytes
+from hf_vqa_mc.errors import InputError, MissingExtra
+from hf_vqa_mc.io.atomic import locked, new_folder, remove_leftovers, replaced_file, write_bytes
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import FolderKind
-from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.model_listing import checkpoint_folder
+from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.scoring.multiple_choice import mc_accuracy_table
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.word_vectors import made_with
-from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,27 +37,18 @@ if TYPE_CHECKING:
 BEST, LAST, LOG = "best", "last", "log.jsonl"
 STATE, TENSORS = "state.json", "state.safetensors"
 RECORD, PREDICTIONS = "training.json", "predictions.json"
-PACKAGES = ("torch", "transformers", "accelerate", "datasets")
-"""Packages whose versions are recorded."""
-_PATHS = ("dataset", "output", "features", "word_vectors", "init_from", "captions", "candidates")
-"""Settings with paths, of which only the name is published."""
 
 
 @dataclass
 class State:
     """The state of a run."""
 
-    settings: dict[str, Any]
-    """settings that change the result"""
-    step: int = 0
-    """number of steps done"""
-    curve: list[dict[str, Any]] = field(default_factory=list)
-    """one point per validation"""
-    best: float = -1.0
-    """accuracy of the best validation"""
+    settings: dict[str, Any]  # settings that change the result
+    step: int = 0  # number of steps done
+    curve: list[dict[str, Any]] = field(default_factory=list)  # one point per validation
+    best: float = -1.0  # accuracy of the best validation
     best_step: int = 0
-    seconds: float = 0.0
-    """training time, without interruptions"""
+    seconds: float = 0.0  # training time, without interruptions
     finished: bool = False
 
 
@@ -129,49 +117,8 @@ def check_run_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise InputError(f"--output {path} is a file; give a folder")
     found = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
-    if any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")):
-        return
-    if found:
+    if found and not any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")):
         raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; choose another folder")
-
-
-def copy_checkpoint(checkpoint: Path, output: Path, overwrite: bool = False) -> list[Path]:
-    """Copy a checkpoint to a folder atomically; return the new files."""
-    with new_folder(output, FolderKind("vqa-mc train"), overwrite) as new:
-        shutil.copytree(checkpoint, new.tree, dirs_exist_ok=True)
-        new.publish()
-    return sorted(output / path.name for path in checkpoint.iterdir())
-
-
-def record_of(
-    settings: TrainingSettings, state: State, inputs: dict[str, Any], results: dict[str, Any], device: str
-) -> dict[str, Any]:
-    """The content of training.json; ``inputs`` is `RunInputs.as_json`, ``results`` are by split."""
-    about, made = made_with(settings.dataset, settings.config)
-    given = {name: value for name in _PATHS if (value := getattr(settings, name)) is not None}
-    short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
-    public = replace(settings, first_layers=tuple(map(public_name, settings.first_layers)), **short)
-    return {
-        "written_by": WRITTEN_BY,
-        "version": __version__,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-        "dataset": public.dataset,
-        "config": settings.config,
-        "source": about,
-        "made_with": made,
-        "model": settings.model,
-        "settings": public.as_json(),
-        "command": public.command(inputs["processes"]),
-        "init_from": settings.init_from and {"name": public.init_from, "config": config_of(settings.init_from)},
-        **inputs,
-        "device": device,
-        "seconds": round(state.seconds, 1),
-        "steps": state.step,
-        "best_step": state.best_step,
-        "finished": state.finished,
-        "results": results,
-        "curve": state.curve,
-    }
 
 
 def config_of(checkpoint: str) -> str | None:
@@ -179,3 +126,112 @@ def config_of(checkpoint: str) -> str | None:
     path = checkpoint_folder(checkpoint) / RECORD
     config: str | None = read_json(path).get("config") if path.is_file() else None
     return config
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainResult(Result):
+    """A finished training run."""
+
+    settings: TrainingSettings
+    record: dict[str, Any]  #: training.json of the best checkpoint
+    validated_on: str  #: key of the validation result, by which the checkpoint was chosen
+    reported_on: str | None  #: key of the test result; None if the dataset has no such split
+    curve: str = ""  #: path of the learning curve's picture, or why there is none
+
+    @property
+    def model_folder(self) -> Path:
+        """The best checkpoint, which ``from_pretrained``, `predict` and ``vqa-mc push model`` take."""
+        return self.settings.output / BEST
+
+    @property
+    def history(self) -> Frame:
+        """One row per validation: step, epoch, loss, learning_rate, accuracy in [0, 1]."""
+        return frame_of(self.record["curve"])
+
+    def report(self) -> Report:
+        """The reported split's accuracies, and what to do with the checkpoint."""
+        record, results = self.record, self.record["results"]
+        if self.reported_on is not None:
+            yield f"{self.settings.model} on {self.settings.config}, {self.reported_on}"
+            reported = results[self.reported_on]
+            if "answerable" in reported:
+                yield from _open_ended_lines(reported)
+            else:
+                yield mc_accuracy_table(reported, reported["questions"])
+        else:
+            yield f"{self.settings.config} has no other split to report"
+        if self.settings.word_changes:
+            yield f"words of each question, in training and tests: {self.settings.word_changes}"
+        chosen_on = "held-out training images" if self.validated_on == "held_out" else self.validated_on
+        step = f"best step {record['best_step']:,}" if record["best_step"] else "fitted in one pass"
+        yield f"{step}: {results[self.validated_on]['accuracy']:.1%} on {chosen_on}"
+        if record["skipped"]:
+            yield f"left out: {record['skipped']:,} questions of all splits whose images have no features"
+        yield f"checkpoint: {self.model_folder}"
+        yield self.curve
+        yield f"to share it: vqa-mc push model NAMESPACE/NAME --folder {self.model_folder} --dry-run"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run's record: settings, data, results by split and the curve, as in training.json."""
+        return self.record
+
+    def to_pandas(self) -> Frame:
+        """The validation curve, see `history`."""
+        return self.history
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Copy the best checkpoint to a folder, atomically."""
+        with new_folder(Path(path), FolderKind("vqa-mc train"), overwrite) as new:
+            shutil.copytree(self.model_folder, new.tree, dirs_exist_ok=True)
+            new.publish()
+        return sorted(Path(path) / one.name for one in self.model_folder.iterdir())
+
+
+def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of an open-ended model."""
+    yield f"{results['metric']}: {results['accuracy']:.1%} of {results['questions']:,} questions"
+    if of_types := results.get("per_answer_type"):
+        yield f"by answer type: {', '.join(f'{name} {score:.1%}' for name, score in of_types.items())}"
+    yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
+    if "multiple_choice" in results:
+        yield best_of_the_choices(results["multiple_choice"])
+
+
+def best_of_the_choices(results: Mapping[str, Any]) -> str:
+    """The figures of an open-ended model on multiple-choice rows."""
+    of_target = f"; {picking_the_target(results)}" if "target_accuracy" in results else ""
+    return f"best of the choices: {results['accuracy']:.1%} (chance {results['chance']:.1%}){of_target}"
+
+
+def picking_the_target(results: Mapping[str, Any]) -> str:
+    """The accuracy of picking the target, which is reported next to consensus accuracy."""
+    of_target = results["target_accuracy"]
+    return f"picking the target: {of_target['accuracy']:.1%} (chance {of_target['chance']:.1%})"
+
+
+def draw_curve(record: Mapping[str, Any], validated: Mapping[str, Any], path: Path) -> None:
+    """Draw training loss, validation score, chance and learning rate drops; ``validated``: results."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("matplotlib", "report") from None
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure.suptitle(f"{record['model']} on {record['config']}")
+    above, below = figure.subplots(2, sharex=True)
+    curve = record["curve"]
+    epochs = [point["epoch"] for point in curve]
+    above.plot(epochs, [100 * point["accuracy"] for point in curve], marker=".", label="validation")
+    if (chance := validated.get("chance")) is not None:
+        above.axhline(100 * chance, linestyle=":", color="gray", label="chance")
+    below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
+    above.set_ylabel(f"{validated.get('metric', 'accuracy')} in %")
+    above.legend(loc="lower right")
+    below.ticklabel_format(axis="y", style="plain", useOffset=False)
+    below.set_ylabel("training loss")
+    below.set_xlabel("epoch (dashed: learning rate drop)")
+    for before, after in pairwise(curve):
+        if after["learning_rate"] < before["learning_rate"]:
+            for axes in (above, below):
+                axes.axvline(before["epoch"], linestyle="--", color="lightgray", zorder=0)
+    with replaced_file(path) as file:
+        figure.savefig(file, format="png", dpi=120, metadata={"Software": None})

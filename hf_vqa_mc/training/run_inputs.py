@@ -1,11 +1,13 @@
 """The inputs of a training run, checked first: questions and their ablations, features, model and processor."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -14,69 +16,37 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.model_inputs import ModelInputs
 from hf_vqa_mc.training.new_model import multiple_choice_model, open_ended_model
-from hf_vqa_mc.training.questions import Questions, Splits, held_out, read_questions
+from hf_vqa_mc.training.questions import Questions, Splits, read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from hf_vqa_mc.models.vqa_processor import VqaProcessor
+    from hf_vqa_mc.models.processor import VqaProcessor
     from hf_vqa_mc.training.multiple_choice import MultipleChoice
     from hf_vqa_mc.training.open_ended import OpenEnded
 
-VALIDATION, HELD_OUT = "validation", "held_out"
-"""The best checkpoint is chosen on a split, or on held-out training images."""
+VALIDATION, HELD_OUT = "validation", "held_out"  # where the best checkpoint is chosen: a split, or training images
 
 
-@dataclass(frozen=True, eq=False)
-class RunInputs:
+class RunInputs(NamedTuple):
     """The inputs of a run, and its model."""
 
     model: "PreTrainedModel"
     processor: "VqaProcessor"
     task: "MultipleChoice | OpenEnded"
     train: Questions
-    texts: dict[str, Any]
-    """the word vectors, or the vocabulary of answers, for training.json"""
     validation: Questions
-    validated_on: str
-    """`VALIDATION` or `HELD_OUT`"""
-    reported: Questions | None
-    """the test questions, scored once; None if there is no such split"""
-    reported_on: str | None
-    """name of their split"""
-    questions: str
-    """checksum of all questions"""
-    inputs: ModelInputs
-    skipped: int
-    """number of questions on images without features or captions"""
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything that the result depends on, except the settings."""
-        rows = {"train": len(self.train), self.validated_on: len(self.validation)}
-        if self.reported is not None and self.reported_on is not None:
-            rows[self.reported_on] = len(self.reported)
-        images, captions, candidates = self.inputs.images, self.inputs.captions, self.inputs.candidates
-        return {
-            "rows": rows,
-            "questions_sha256": self.questions,
-            "skipped": self.skipped,
-            "word_vectors": None,
-            **self.texts,
-            "image_features": images.kind.as_json() if images else None,
-            "images_sha256": images.checksum if images else None,
-            **({"captions_sha256": captions.checksum} if captions else {}),
-            **({"candidates_sha256": candidates.checksum} if candidates else {}),
-        }
+    validated_on: str  # `VALIDATION` or `HELD_OUT`
+    reported: Questions | None  # the test questions, scored once; None if there is no such split
+    reported_on: str | None  # name of their split
+    about: dict[str, Any]  # everything that the result depends on, except the settings, for training.json
 
 
 def prepare_inputs(
     settings: TrainingSettings, progress: Progress, rows: Mapping[str, pa.Table] | None = None
 ) -> RunInputs:
-    """Read the inputs of a run and create its model; raises InputError if inputs are missing or do not match.
-
-    ``rows`` are the splits of the config if they were read already.
-    """
+    """Read the inputs of a run and create its model; ``rows`` are the config's splits if they were read already."""
     declared, location = MODELS.find(settings.model), f"{settings.dataset}, {settings.config}"
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
     settings.check_task(declared.open_ended)
@@ -95,13 +65,13 @@ def prepare_inputs(
     data = with_changed_words(data, settings.word_changes)
     of_types = _without_types(data.splits, settings.without_types, location)
     kept = {split: inputs.of(questions, settings.skip_missing) for split, questions in of_types.items()}
-    data = Splits(data.texts, {split: questions for split, (questions, _) in kept.items() if questions.has_answers})
-    if "train" not in data.splits:
+    splits = {split: questions for split, (questions, _) in kept.items() if questions.has_answers}
+    if "train" not in splits:
         if "train" in kept:
             raise InputError(f"{kept['train'][0].location} has no answers to train on; choose another config")
-        raise InputError(f"{location} has no split train; it has {', '.join(data.splits)}")
-    train, validation, validated_on = data.splits["train"], data.splits.get(VALIDATION), VALIDATION
-    if validation is None or not _reported(data, VALIDATION):
+        raise InputError(f"{location} has no split train; it has {', '.join(splits)}")
+    train, validation, validated_on = splits["train"], splits.get(VALIDATION), VALIDATION
+    if validation is None or not _reported(splits, VALIDATION):
         out, validated_on = held_out(train.image_ids, settings.held_out), HELD_OUT
         if not out.any() or out.all():
             raise InputError(
@@ -109,23 +79,34 @@ def prepare_inputs(
                 f"{int(out.sum()):,} validation questions; choose another fraction"
             )
         train, validation = train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out))
-    train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(data, validated_on)
+    train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(splits, validated_on)
     make = open_ended_model if declared.open_ended else multiple_choice_model
-    made = make(settings, declared, data, train, inputs.images, progress)
-    made[1].word_changes = settings.word_changes
-    reported = data.splits[reported_on] if reported_on else None
-    skipped = sum(lost for _, lost in kept.values())
-    return RunInputs(*made, validation, validated_on, reported, reported_on, checksum, inputs, skipped)
+    model, processor, task, train, of_texts = make(
+        settings, declared, Splits(data.texts, splits), train, inputs.images, progress
+    )
+    processor.word_changes = settings.word_changes
+    reported = splits[reported_on] if reported_on else None
+    about = {
+        "rows": {"train": len(train), validated_on: len(validation)},
+        "questions_sha256": checksum,
+        "skipped": sum(lost for _, lost in kept.values()),
+        "word_vectors": None,
+        **of_texts,
+        **inputs.as_json(),
+    }
+    if reported is not None:
+        about["rows"][reported_on] = len(reported)
+    return RunInputs(model, processor, task, train, validation, validated_on, reported, reported_on, about)
 
 
-def _reported(data: Splits, validated_on: str) -> str | None:
+def _reported(splits: Mapping[str, Questions], validated_on: str) -> str | None:
     """The split to report: test, else validation, else the only other one."""
-    others = [split for split in data.splits if split not in ("train", validated_on)]
+    others = [split for split in splits if split not in ("train", validated_on)]
     usual = [split for split in ("test", VALIDATION) if split in others]
     return next(iter(usual or (others if len(others) == 1 else [])), None)
 
 
-def _without_types(splits: Mapping[str, Questions], types: Sequence[str], location: str) -> dict[str, Questions]:
+def _without_types(splits: Mapping[str, Questions], types: Sequence[str], location: str) -> Mapping[str, Questions]:
     """The questions of other types; raises InputError if there are none, or a type does not exist."""
     known = sorted({name for questions in splits.values() for name in questions.types or ()} - {""})
     for name in types:
@@ -134,12 +115,11 @@ def _without_types(splits: Mapping[str, Questions], types: Sequence[str], locati
         if name not in known:
             raise unknown_name(f"question type of {location}", name, known)
     kept = dict(splits)
-    for split, questions in splits.items():
-        if types and questions.types is not None:
-            rows = np.flatnonzero([name not in types for name in questions.types])
-            if not len(rows):
-                raise InputError(f"{questions.location}: --without-types {' '.join(types)} leaves no questions")
-            kept[split] = questions.take(rows)
+    for split, questions in splits.items() if types else ():
+        rows = np.flatnonzero([name not in types for name in questions.types or [""] * len(questions)])
+        if not len(rows):
+            raise InputError(f"{questions.location}: --without-types {' '.join(types)} leaves no questions")
+        kept[split] = questions.take(rows)
     return kept
 
 
@@ -155,11 +135,23 @@ def with_changed_words(data: Splits, changes: WordChanges) -> Splits:
     return Splits(list(number_of), splits)
 
 
-def sampled(train: Questions, count: int | None, seed: int) -> Questions:
-    """A random sample of the training questions, in their order.
+def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
+    """Mask (questions,) of the questions on held-out images, the same images in all configs of a dataset.
 
-    Questions that belong together (`Questions.together`) are all in the sample or all left out. It has fewer than
-    ``count`` questions only if no smaller group is left to fill it. Raises InputError if there are too few questions.
+    An image is held out if the hash of its id is in the lowest ``part``, in [0, 1), of all hashes.
+    """
+    bound = int(part * 2**64)
+    chosen = {
+        image_id: int.from_bytes(hashlib.blake2b(f"held out:{image_id}".encode(), digest_size=8).digest()) < bound
+        for image_id in set(image_ids)
+    }
+    return np.array([chosen[image_id] for image_id in image_ids], np.bool_)
+
+
+def sampled(train: Questions, count: int | None, seed: int) -> Questions:
+    """A random sample of the training questions, in their order; groups (`Questions.together`) stay together.
+
+    It has fewer than ``count`` questions only if no smaller group is left to fill it.
     """
     if count is None:
         return train

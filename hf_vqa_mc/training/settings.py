@@ -32,8 +32,7 @@ RATES: Mapping[Optimizer, float] = {
     "adadelta": 1.0,
 }
 """Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, the others' of torch."""
-FINE_TUNING_RATE = 0.001
-"""Default learning rate with --init-from (Chao et al. 2018, supplement A.4)."""
+FINE_TUNING_RATE = 0.001  # default learning rate with --init-from (Chao et al. 2018, supplement A.4)
 UNUSED = {
     True: {"decoys_per_question"},
     False: {"answers", "targets", "questions", "captions", "first_layers", "candidates"},

@@ -11,7 +11,7 @@
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,10 @@ from hf_vqa_mc.io.outputs import check_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.training.evaluation import predict
-from hf_vqa_mc.training.image_overlap import ImageData, overlap, read_image_data, unlisted
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.run_folder import lock_folder
+from hf_vqa_mc.training.run_folder import BEST, lock_folder
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.transfer_inputs import Inputs, check_inputs
+from hf_vqa_mc.training.transfer_inputs import check_inputs, overlap, read_image_data, unlisted
 from hf_vqa_mc.version import __version__
 
 PRETRAINED_ON = "qavg_iou_qou"
@@ -48,17 +47,21 @@ pretrained on `PRETRAINED_ON`, before and after fine-tuning."""
 
 PLAN, RESULTS, SUMMARY = "plan.json", "results", "transfer.json"
 PRETRAINED, AS_IS, FINE_TUNED, FROM_SCRATCH = "pretrained", "as_is", "fine_tuned", "from_scratch"
-"""Steps; those that train have a folder of this name."""
+STEPS = {
+    PRETRAINED: "pretraining on {}",
+    AS_IS: "testing the pretrained model on {} as it is",
+    FINE_TUNED: "fine-tuning on {}",
+    FROM_SCRATCH: "training on {} alone",
+}
+"""Messages of the steps; those that train have a folder of this name."""
 
 _NO_RECIPE = {"dataset", "config", "output", "features", "word_vectors", "init_from", "skip_missing"}
 """Settings that are not part of a recipe, or whose contents are compared."""
 _OF_RECIPE = ("dataset", "model", "word_vectors", "skip_missing", "first_words", "shuffle_words")
 """Settings that fine-tuning takes from the recipe of the pretraining."""
-_OF_PRETRAINED = {"model", "model_settings"}
-"""Settings that fine-tuning takes from the pretrained model."""
+_OF_PRETRAINED = {"model", "model_settings"}  # settings that fine-tuning takes from the pretrained model
 
-Result = dict[str, Any]
-"""Accuracy, stderr, chance and so on of a split, as in training.json."""
+Result = dict[str, Any]  # accuracy, stderr, chance and so on of a split, as in training.json
 
 logger = logging.getLogger(__name__)
 
@@ -72,20 +75,11 @@ def transfer(
     image_data: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Pretrain a model, test it on each target, fine-tune it on each and test again; return transfer.json's content.
+    """Pretrain a model, test it on each target, fine-tune it on each and test again; return transfer.json.
 
-    The same call resumes an interrupted transfer. Errors are those of ``hf_vqa_mc.transfer``.
-
-    Args:
-        recipe: of the pretraining and of training from scratch. ``dataset`` has all configs, ``config`` is the
-            pretraining's, ``output`` the folder of the transfer, ``features`` the folder in which `vqa-mc features`
-            created one for each config; with ``init_from`` that checkpoint replaces the pretraining.
-        fine_tuning: recipe of the fine-tuning. Dataset, model, paths and changes of the questions' words
-            are taken from ``recipe``.
-        targets: configs to test on.
-        from_scratch: also train the same model on each target alone.
-        image_data: Visual Genome's ``image_data.json``, which maps its images to COCO ids.
-        progress: called with (step, done, total).
+    The same call resumes an interrupted transfer. ``recipe`` is that of the pretraining and of training from scratch;
+    its ``features`` folder has one for each config; with ``init_from`` that checkpoint replaces the pretraining.
+    ``fine_tuning`` takes dataset, model, paths and word changes from it. Errors are those of ``hf_vqa_mc.transfer``.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(
@@ -94,51 +88,59 @@ def transfer(
         )
     if not targets or len(set(targets)) < len(targets):
         raise InputError(f"--targets {','.join(targets)}: expected configs, each once")
-    check_transfer_folder(recipe.output)
+    _check_transfer_folder(recipe.output)
     image_ids = None if image_data is None else read_image_data(image_data)
     inputs = check_inputs(recipe, targets, progress)
     recipe, output = inputs.recipe, inputs.recipe.output
-    checkpoint = recipe.init_from or str(output / PRETRAINED / "best")
+    checkpoint = recipe.init_from or str(output / PRETRAINED / BEST)
     alone = replace(recipe, init_from=None)
     shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
     fine_tuning = replace(fine_tuning, init_from=checkpoint, model_settings={}, **shared)
-    of_predict: dict[str, Any] = {name: getattr(recipe, name) for name in ("word_vectors", "skip_missing")}
+    training = {PRETRAINED: recipe, FINE_TUNED: fine_tuning, FROM_SCRATCH: alone}
 
-    def saved(step: str, config: str, message: str, work: Callable[[], Result]) -> Result:
-        """The result of a step, which is not run again if it is saved."""
-        path = output / RESULTS / f"{step}-{file_name(config)}.json"
+    def result_of(step: str, config: str) -> Result:
+        """The result of a step, which is not run again if it is saved: of training on the reported split."""
+        path, features = output / RESULTS / f"{step}-{file_name(config)}.json", inputs.features[config]
         if path.is_file():
             stored: Result = read_json(path)
             return stored
-        logger.info(message.format(config))
-        result = work()
+        logger.info(STEPS[step].format(config))
+        if step == AS_IS:
+            given: dict[str, Any] = {name: getattr(recipe, name) for name in ("word_vectors", "skip_missing")}
+            tested = predict(checkpoint, recipe.dataset, config, features=features, progress=progress, **given)
+            result = tested.results
+        else:
+            folder = output / (step if step == PRETRAINED else f"{step}/{file_name(config)}")
+            done = train(replace(training[step], config=config, output=folder, features=features), progress)
+            result = done.record["results"][inputs.splits.get(config, done.reported_on)]
         write_json(path, result, indent=1)
         return result
 
-    def trained(step: str, config: str, message: str, settings: TrainingSettings) -> Result:
-        """The best checkpoint's result on the reported split, which was not used to choose it."""
-        folder = output / (step if step == PRETRAINED else f"{step}/{file_name(config)}")
-        settings = replace(settings, config=config, output=folder, features=inputs.features[config])
-
-        def work() -> Result:
-            done = train(settings, progress)
-            result: Result = done.record["results"][inputs.splits.get(config, done.reported_on)]
-            return result
-
-        return saved(step, config, message, work)
-
-    def tested(config: str) -> Result:
-        given = {**of_predict, "features": inputs.features[config], "progress": progress}
-        message = "testing the pretrained model on {} as it is"
-        return saved(AS_IS, config, message, lambda: predict(checkpoint, recipe.dataset, config, **given).results)
+    def row(target: str, results: Mapping[str, Mapping[str, Result]]) -> dict[str, Any]:
+        """A target's results, the paper's, and the overlap of images."""
+        tested, counts = inputs.tested[target], None
+        reason = f"needs {recipe.config} in {recipe.dataset}, which has the images of its training split"
+        if inputs.trained is not None:
+            counts, reason = overlap(inputs.trained, tested, image_ids)
+        has_paper = recipe.config == PRETRAINED_ON and target in TABLE_6
+        return {
+            "config": target,
+            "split": inputs.splits[target],
+            "skipped": len(tested.image_ids) - results[AS_IS][target]["questions"],
+            "paper": dict(zip(PAPER, TABLE_6[target], strict=True)) if has_paper else None,
+            "overlap": counts,
+            "overlap_unknown": reason,
+            **{step: of_step.get(target) for step, of_step in results.items()},
+        }
 
     with lock_folder(output, "transfer"):
-        _check_plan(output, _plan(inputs, alone if from_scratch or recipe.init_from is None else None, fine_tuning))
-        pretrained = None if recipe.init_from else trained(PRETRAINED, recipe.config, "pretraining on {}", recipe)
-        as_is = {name: tested(name) for name in targets}
-        tuned = {name: trained(FINE_TUNED, name, "fine-tuning on {}", fine_tuning) for name in targets}
-        alone_on = targets if from_scratch else ()
-        scratch = {name: trained(FROM_SCRATCH, name, "training on {} alone", alone) for name in alone_on}
+        plan = dict(inputs.identity)
+        if from_scratch or recipe.init_from is None:
+            plan |= _of_recipe("pretraining", alone, _NO_RECIPE)
+        _check_plan(output, plan | _of_recipe("fine-tuning", fine_tuning, _NO_RECIPE | _OF_PRETRAINED))
+        pretrained = None if recipe.init_from else result_of(PRETRAINED, recipe.config)
+        configs = {AS_IS: targets, FINE_TUNED: targets, FROM_SCRATCH: targets if from_scratch else ()}
+        results = {step: {name: result_of(step, name) for name in names} for step, names in configs.items()}
         done = {
             "written_by": "hf_vqa_mc",
             "version": __version__,
@@ -146,32 +148,14 @@ def transfer(
             "pretrained_on": recipe.config,
             "pretrained": pretrained,
             "model": recipe.model,
-            "rows": [_row(inputs, name, image_ids, as_is, tuned, scratch) for name in targets],
+            "rows": [row(name, results) for name in targets],
             "unlisted": unlisted(inputs.trained, image_ids) if inputs.trained and image_ids is not None else 0,
         }
         write_json(output / SUMMARY, without_folders(done, checkpoint, recipe.dataset), indent=1)
     return done
 
 
-def _row(inputs: Inputs, target: str, image_data: ImageData | None, *results: Mapping[str, Result]) -> dict[str, Any]:
-    """A target's row: results as they are, fine-tuned and from scratch, the paper's, and the overlap of images."""
-    trained, tested, recipe = inputs.trained, inputs.tested[target], inputs.recipe
-    counts, reason = None, f"needs {recipe.config} in {recipe.dataset}, which has the images of its training split"
-    if trained is not None:
-        counts, reason = overlap(trained, tested, image_data)
-    has_paper = recipe.config == PRETRAINED_ON and target in TABLE_6
-    return {
-        "config": target,
-        "split": inputs.splits[target],
-        "skipped": len(tested.image_ids) - results[0][target]["questions"],
-        "paper": dict(zip(PAPER, TABLE_6[target], strict=True)) if has_paper else None,
-        "overlap": counts,
-        "overlap_unknown": reason,
-        **{step: of.get(target) for step, of in zip((AS_IS, FINE_TUNED, FROM_SCRATCH), results, strict=True)},
-    }
-
-
-def check_transfer_folder(path: Path) -> None:
+def _check_transfer_folder(path: Path) -> None:
     """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a transfer."""
     check_folder(path, "--output")
     names = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
@@ -181,16 +165,9 @@ def check_transfer_folder(path: Path) -> None:
         )
 
 
-def _plan(inputs: Inputs, training: TrainingSettings | None, fine_tuning: TrainingSettings) -> dict[str, Any]:
-    """Everything that the results depend on."""
-    plan = dict(inputs.identity)
-    without = _NO_RECIPE
-    for moment, settings in (("pretraining", training), ("fine-tuning", fine_tuning)):
-        if settings is not None:
-            kept = {name: value for name, value in settings.as_json().items() if name not in without}
-            plan |= {f"{name} in {moment}": value for name, value in kept.items()}
-        without = _NO_RECIPE | _OF_PRETRAINED
-    return plan
+def _of_recipe(moment: str, settings: TrainingSettings, without: set[str]) -> dict[str, Any]:
+    """A recipe's settings, by names for the plan."""
+    return {f"{name} in {moment}": value for name, value in settings.as_json().items() if name not in without}
 
 
 def _check_plan(output: Path, plan: Mapping[str, Any]) -> None:

@@ -69,8 +69,7 @@ class AuditResult(Result):
     audit: "Audit"
     settings: AuditSettings
     written: tuple[Path, ...] = ()
-    earlier: Mapping[str, Any] | None = None
-    """content of ``against``"""
+    earlier: Mapping[str, Any] | None = None  #: content of ``against``
 
     @cached_property
     def figures(self) -> dict[str, Any]:

@@ -24,18 +24,13 @@ if TYPE_CHECKING:
 class BuildResult(Result):
     """The configs of a source in a dataset folder."""
 
-    output: Path
-    """the dataset folder; without an output, a temporary one that is deleted with this object"""
+    output: Path  #: the dataset folder; without an output, a temporary one that is deleted with this object
     source: str
-    configs: Mapping[str, Any]
-    """the source's configs, as in the folder's statistics.json"""
-    default: str
-    """the folder's default config"""
-    removed: tuple[str, ...] = ()
-    """configs of the source that an earlier build wrote and this one did not"""
+    configs: Mapping[str, Any]  #: the source's configs, as in the folder's statistics.json
+    default: str  #: the folder's default config
+    removed: tuple[str, ...] = ()  #: configs of the source that an earlier build wrote and this one did not
     temporary: "TemporaryDirectory[str] | None" = None
-    url: str | None = None
-    """URL of the dataset folder in an object store, which has no ``output``"""
+    url: str | None = None  #: URL of the dataset folder in an object store, which has no ``output``
 
     def load(self, config: str | None = None) -> "DatasetDict":
         """The rows of a config, as ``load_dataset`` reads them; by default of the folder's default config.

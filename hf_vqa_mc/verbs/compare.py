@@ -68,11 +68,9 @@ class CompareSettings:
 class CompareResult(Result):
     """Two or more runs on the same questions, and runs of vqa-mc train."""
 
-    comparison: "Comparison | None"
-    """None with runs of vqa-mc train only"""
+    comparison: "Comparison | None"  #: None with runs of vqa-mc train only
     settings: CompareSettings
-    trained: Sequence[dict[str, Any]] = ()
-    """see `evaluation.runs.trained_run`"""
+    trained: Sequence[dict[str, Any]] = ()  #: see `evaluation.runs.trained_run`
     written: tuple[Path, ...] = ()
 
     def report(self) -> Report:

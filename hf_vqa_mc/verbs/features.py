@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.extraction.extraction import FeaturesResult
 
 BACKBONE = "microsoft/resnet-152"
-SHARE_IMAGES = 5_000
-"""Images of a call on a cluster."""
+SHARE_IMAGES = 5_000  # images of a call on a cluster
 
 
 @settings

@@ -46,8 +46,7 @@ class GenerateComplementarySettings:
 class GenerateComplementaryResult(Result):
     """The candidates of each question."""
 
-    candidates: "pa.Table"
-    """one row per question, columns ``engines.complementary.complementary.COMPLEMENTARY``"""
+    candidates: "pa.Table"  #: one row per question, columns ``engines.complementary.COMPLEMENTARY``
     figures: Mapping[str, Any]
     output: Path | None = None
 
@@ -151,7 +150,7 @@ def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
 
     from hf_vqa_mc.data.loading import BUILT, open_tables
     from hf_vqa_mc.sources.table import triplet_table
-    from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
+    from hf_vqa_mc.training.questions import questions_of_pairs
 
     opened = open_tables(dataset, config, open_ended=True, expected=BUILT)
     tables, split_of = [], {}

@@ -59,8 +59,7 @@ class PreviewResult(Result):
     title: str
     examples: "list[Example]"
     settings: PreviewSettings
-    notes: tuple[str, ...] = ()
-    """on rows and images that were not read"""
+    notes: tuple[str, ...] = ()  #: on rows and images that were not read
     written: tuple[Path, ...] = ()
 
     @cached_property

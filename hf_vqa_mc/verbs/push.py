@@ -77,8 +77,7 @@ class PushResult(Result):
 
     shipment: "Shipment"
     settings: PushSettings
-    pushed: "Pushed | None" = None
-    """None for a dry run"""
+    pushed: "Pushed | None" = None  #: None for a dry run
 
     def report(self) -> Report:
         """The repository, its commit and how to load it; for a dry run, the files."""

@@ -80,17 +80,13 @@ class RemedySettings(BenchmarkOptions, StrategySettings):
 class RemedyResult(Result):
     """A remedied benchmark, what was changed, and report probes before and after."""
 
-    benchmark: "Benchmark"
-    """the published benchmark"""
+    benchmark: "Benchmark"  #: the published benchmark
     remedied: "Benchmark"
     statistics: dict[str, Any]
-    comparison: "Comparison | None"
-    """report probes before and after; None with too few groups of rows"""
-    figures: "list[Figure]"
-    """the table of the benchmark before and after"""
+    comparison: "Comparison | None"  #: report probes before and after; None with too few groups of rows
+    figures: "list[Figure]"  #: the table of the benchmark before and after
     settings: RemedySettings
-    unjudged: str = ""
-    """why there is no comparison"""
+    unjudged: str = ""  #: why there is no comparison
     written: tuple[Path, ...] = ()
 
     @property

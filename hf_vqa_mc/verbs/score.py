@@ -97,12 +97,9 @@ class ScoreResult(Result):
     settings: ScoreSettings
     predictions: "Predictions"
     matched: "Matched"
-    results: dict[str, dict[str, Any]]
-    """result by scheme"""
-    left_out: int | None = None
-    """number of questions without a prediction, with ``partial``"""
-    unparsed: int | None = None
-    """number of texts that name no choice, with ``free_text``"""
+    results: dict[str, dict[str, Any]]  #: result by scheme
+    left_out: int | None = None  #: number of questions without a prediction, with ``partial``
+    unparsed: int | None = None  #: number of texts that name no choice, with ``free_text``
     written: tuple[Path, ...] = ()
 
     @property

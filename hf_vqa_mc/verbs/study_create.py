@@ -23,11 +23,9 @@ class StudyCreateResult(Result):
 
     path: Path
     settings: "Settings"
-    items: "list[Item]"
-    """questions and attention checks"""
+    items: "list[Item]"  #: questions and attention checks
     content: bytes
-    notes: tuple[str, ...] = ()
-    """on the dataset"""
+    notes: tuple[str, ...] = ()  #: on the dataset
 
     def report(self) -> Report:
         """What annotators will be asked, and the next command."""

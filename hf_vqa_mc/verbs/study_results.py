@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ADVANCED, FRACTION, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, FRACTION, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
@@ -39,9 +39,6 @@ class StudyResultsSettings:
         check=FRACTION,
         panel=ADVANCED,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, check_options, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, option, settings, verb
 from hf_vqa_mc.report.serving import PORT
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
@@ -33,16 +33,12 @@ class StudyServeSettings:
         check=AT_LEAST_ONE,
     )
 
-    def __post_init__(self) -> None:
-        check_options(self)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyServeResult(Result):
     """The progress of a study."""
 
-    progress: dict[str, tuple[int, int]]
-    """answers so far and answers wanted, by condition"""
+    progress: dict[str, tuple[int, int]]  #: answers so far and answers wanted, by condition
 
     def report(self) -> Report:
         """The answers of each condition."""

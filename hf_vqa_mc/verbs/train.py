@@ -10,7 +10,7 @@ from hf_vqa_mc.options import verb
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.training.result import TrainResult
+    from hf_vqa_mc.training.run_folder import TrainResult
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
     try:
         config, rows = training_tables(settings.dataset, settings.config)
         from hf_vqa_mc.training.loop import train as train_model
-        from hf_vqa_mc.training.result import draw_curve
+        from hf_vqa_mc.training.run_folder import draw_curve
 
         done = train_model(replace(settings, config=config), progress, rows)
     except KeyboardInterrupt:

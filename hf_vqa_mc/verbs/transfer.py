@@ -13,8 +13,7 @@ from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import TrainingSettings
 
-STEPS = ("from_scratch", "as_is", "fine_tuned")
-"""In the order of Table 6's columns."""
+STEPS = ("from_scratch", "as_is", "fine_tuned")  # in the order of Table 6's columns
 
 
 @settings
@@ -73,7 +72,7 @@ class TransferResult(Result):
 
     ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``, ``fine_tuned`` and ``from_scratch`` are
     results as in training.json; ``skipped`` counts questions without image features, ``unlisted`` pretraining images
-    that are not in the image data; ``overlap`` is that of `image_overlap.overlap`, None for ``overlap_unknown``.
+    that are not in the image data; ``overlap`` is that of `overlap`, None for ``overlap_unknown``.
     """
 
     def report(self) -> Report:

@@ -8,7 +8,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.scene_graphs import NAME_SIZE, name_vector
+from hf_vqa_mc.extraction.region_files import NAME_SIZE, name_vector
 from hf_vqa_mc.extraction.store import ImageFeatures
 from tests.extraction import made_dataset
 

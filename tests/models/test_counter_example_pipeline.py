@@ -81,5 +81,5 @@ def test_models_that_rank_no_images_are_refused(tmp_path):
     sizes = {"lstm_size": 4, "word_size": 4}
     declared.model_class(declared.config(sizes, vocabulary_size=words.size, **labels)).save_pretrained(tmp_path)
     OpenEndedVqaProcessor(OpenEndedTexts(words), None, declared.inputs).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="lstm-q ranks no images"):
+    with pytest.raises(InputError, match="lstm-q is not a model of this pipeline"):
         pipeline("vqa-counterexample", model=str(tmp_path))

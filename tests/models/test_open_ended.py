@@ -19,13 +19,13 @@ from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, Qu
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
-from hf_vqa_mc.models.layouts import Layouts
-from hf_vqa_mc.models.model import SIZES, FittedModel
-from hf_vqa_mc.models.nearest_neighbour import (
+from hf_vqa_mc.models.fitted import (
     ABSENT,
     NearestNeighbourForOpenEndedVqa,
     NearestNeighbourVqaConfig,
 )
+from hf_vqa_mc.models.layouts import Layouts
+from hf_vqa_mc.models.model import SIZES, FittedModel
 from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
 from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, QuestionWords
 from tests.models.checkpoints import picture
@@ -376,7 +376,7 @@ def test_the_pipeline_names_what_is_wrong(tmp_path, given, message):
 
 def test_a_pipeline_of_the_other_kind_of_model_names_the_right_one(tmp_path):
     folder = checkpoint(tmp_path / "run", "lstm-q")
-    message = r"the processor is OpenEndedVqaProcessor; expected the VqaMcProcessor .* open-ended-vqa for open-ended"
+    message = r"lstm-q is not a model of this pipeline; use pipeline.'open-ended-vqa'"
     with pytest.raises(InputError, match=message):
         pipeline("multiple-choice-vqa", model=str(folder), device="cpu")
 

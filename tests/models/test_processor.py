@@ -169,9 +169,9 @@ def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
 @pytest.mark.parametrize(
     ("questions", "choices", "images", "message"),
     [
-        ("what", [["red"]], [picture(0)], "lists"),
+        ("what", [["red"]], [picture(0)], "questions: expected a list of texts, found 'what'"),
         (["what"], "red", [picture(0)], "lists"),
-        (["what"], [["red"], ["blue"]], [picture(0)], "found 1 questions and 2 lists of choices"),
+        (["what"], [["red"], ["blue"]], [picture(0)], "choices: expected 1 lists, one per question"),
         (["what", None], [["red"], ["blue"]], [picture(0)] * 2, "question 1 is None"),
         (["what"], [["red", 3]], [picture(0)], "choices of question 0"),
         (["what"], ["red"], [picture(0)], "choices of question 0"),

@@ -32,10 +32,10 @@ def gradients(states, modules):
 
 
 def test_each_distinct_prefix_occurs_once():
-    found = prefixes_of(padded([[2, 3], [2, 3, 4], [2, 3], [3], [2, 4, 4]]))
-    assert found.words.tolist() == [2, 3, 3, 4, 4, 4]
-    assert [one.tolist() for one in found.parents] == [[0, 0], [0, 0], [0, 1]]
-    assert found.questions.tolist() == [2, 4, 2, 1, 5]
+    words, parents, questions = prefixes_of(padded([[2, 3], [2, 3, 4], [2, 3], [3], [2, 4, 4]]))
+    assert words.tolist() == [2, 3, 3, 4, 4, 4]
+    assert [one.tolist() for one in parents] == [[0, 0], [0, 0], [0, 1]]
+    assert questions.tolist() == [2, 4, 2, 1, 5]
 
 
 @pytest.mark.parametrize("layers", [1, 2])

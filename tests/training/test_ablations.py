@@ -13,9 +13,8 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.balanced_pairs import questions_of_pairs
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.questions import read_questions
+from hf_vqa_mc.training.questions import questions_of_pairs, read_questions
 from hf_vqa_mc.training.run_inputs import sampled
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import toy_dataset

@@ -1,13 +1,14 @@
 """Batches: each question once an epoch, decoys of one kind, the same whatever the number of processes."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.batches import Sampler
+from hf_vqa_mc.training.batches import Order, sampled_choices
 from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.questions import NONE, Questions
 
@@ -21,32 +22,37 @@ def questions_of(kinds, labels):
     return Questions("toy", ids, ids, np.arange(count), ids, [[]] * count, choices, kinds, np.array(labels))
 
 
+def sampled(questions, order, number, decoys):
+    """The questions of a step and their choices."""
+    rows = order.rows(number)
+    return rows, sampled_choices(questions, rows, decoys, order.rng(number))
+
+
 IOU_QOU = questions_of([[2, 2, 0, 2, 3, 3, 3]] * 30, [2] * 30)
 
 
 @given(st.integers(1, 40), st.integers(1, 17), st.integers(0, 3))
 def test_an_epoch_goes_through_every_question_once(count, batch_size, seed):
     questions = questions_of([[0, 2]] * count, [0] * count)
-    sampler = Sampler(questions, batch_size, 1, seed)
-    rows = np.concatenate([sampler.step(number).rows for number in range(3 * count)])
+    order = Order(len(questions), batch_size, seed)
+    rows = np.concatenate([order.rows(number) for number in range(3 * count)])
     for epoch in range(len(rows) // count):
         assert sorted(rows[epoch * count : (epoch + 1) * count]) == list(range(count))
 
 
 def test_epochs_have_orders_of_their_own_and_so_have_seeds():
-    first, again, other = (Sampler(IOU_QOU, 30, 3, seed) for seed in (0, 0, 1))
-    assert first.step(0).rows.tolist() == again.step(0).rows.tolist()
-    assert first.step(0).rows.tolist() != first.step(1).rows.tolist()
-    assert first.step(0).rows.tolist() != other.step(0).rows.tolist()
+    first, again, other = (Order(30, 30, seed) for seed in (0, 0, 1))
+    assert first.rows(0).tolist() == again.rows(0).tolist()
+    assert first.rows(0).tolist() != first.rows(1).tolist()
+    assert first.rows(0).tolist() != other.rows(0).tolist()
 
 
 def test_a_step_is_the_same_whichever_came_before():
-    forward, back = Sampler(IOU_QOU, 7, 3, 5), Sampler(IOU_QOU, 7, 3, 5)
-    steps = [forward.step(number) for number in range(20)]
+    forward, back = Order(30, 7, 5), Order(30, 7, 5)
+    steps = [sampled(IOU_QOU, forward, number, 3) for number in range(20)]
     for number in reversed(range(20)):
-        again = back.step(number)
-        np.testing.assert_array_equal(again.rows, steps[number].rows)
-        np.testing.assert_array_equal(again.choices, steps[number].choices)
+        for one, other in zip(sampled(IOU_QOU, back, number, 3), steps[number], strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @given(st.data())
@@ -58,8 +64,8 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
     for row, label in zip(kinds, labels, strict=True):
         row[label] = 0
     wanted = data.draw(st.integers(1, 4))
-    sample = Sampler(questions_of(kinds, labels), len(kinds), wanted, 0).step(0)
-    for row, choices in zip(sample.rows, sample.choices, strict=True):
+    drawn = sampled(questions_of(kinds, labels), Order(len(kinds), len(kinds), 0), 0, wanted)
+    for row, choices in zip(*drawn, strict=True):
         assert choices[0] == labels[row]
         decoys = [index for index in choices[1:] if index != NONE]
         assert len(set(decoys)) == len(decoys)
@@ -76,8 +82,8 @@ def test_the_target_comes_first_and_decoys_are_different_ones_of_one_kind(data):
 
 def test_each_kind_of_decoys_and_each_decoy_of_it_is_as_likely_as_the_others():
     questions = questions_of([[2, 0, 3, 3, 3, 3, 3, 1]] * 200, [1] * 200)
-    sampler = Sampler(questions, 200, 2, 0)
-    drawn = np.concatenate([sampler.step(number).choices for number in range(60)])[:, 1:]
+    order = Order(200, 200, 0)
+    drawn = np.concatenate([sampled(questions, order, number, 2)[1] for number in range(60)])[:, 1:]
     kind_of = questions.kinds[0]
     kinds = Counter(int(kind_of[first]) for first in drawn[:, 0])
     assert {kind: round(count / len(drawn), 1) for kind, count in kinds.items()} == {1: 0.3, 2: 0.3, 3: 0.3}
@@ -86,8 +92,11 @@ def test_each_kind_of_decoys_and_each_decoy_of_it_is_as_likely_as_the_others():
     assert np.abs(shares - 0.2).max() < 0.02
 
 
-class Recorded:
-    """Replaces the inputs: the tensors show what was requested."""
+class Recorded(MultipleChoice):
+    """The tensors show what was requested."""
+
+    def __init__(self):
+        pass
 
     def tensors(self, questions, rows, choices):
         return {"rows": rows, "choices": choices}
@@ -96,13 +105,13 @@ class Recorded:
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_processes_share_what_is_drawn_without_changing_it(processes):
     questions = questions_of([[2, 0, 3, 3], [2, 0, NONE, NONE]] * 20, [1] * 40)
-    sample = Sampler(questions, 14, 2, 0).step(3)
-    found = [MultipleChoice.part(Recorded(), sample, questions, process, processes) for process in range(processes)]
-    np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), sample.rows)
+    rows, choices = sampled(questions, Order(40, 14, 0), 3, 2)
+    settings = SimpleNamespace(recipe=SimpleNamespace(batch_size=14), decoys_per_question=2, seed=0)
+    make = Recorded().batches(questions, settings)
+    found = [make(3, process, processes) for process in range(processes)]
+    np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), rows)
     texts = np.concatenate([part.tensors["choices"] for part in found])
-    expected = np.where(
-        sample.choices == NONE, NONE, np.take_along_axis(questions.choices[sample.rows], sample.choices, 1)
-    )
+    expected = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
     np.testing.assert_array_equal(texts, expected)
     assert all((part.tensors["labels"] == 0).all() for part in found)
     candidates = [(part.tensors["choices"] != NONE).sum() for part in found]

@@ -7,7 +7,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.metric import human_answers, metric_of
+from hf_vqa_mc.training.questions import human_answers, metric_of
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 

@@ -14,8 +14,8 @@ from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
 from hf_vqa_mc.training.answered import Answered
-from hf_vqa_mc.training.attention_maps import MAP_SIDE, cell_maps, region_maps
 from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.open_ended import MAP_SIDE, cell_maps, region_maps
 from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.extraction import tiny_models
@@ -168,7 +168,7 @@ def test_options_that_a_model_lacks_or_does_not_use_are_named(toy, toy_features,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"annotations": [{"image_id": 1}]}, r"annotations, record 0: .* expected image_id and caption"),
+        ({"annotations": [{"image_id": 1}]}, r"annotations\[0\], field 'caption': it is missing"),
         ({"annotations": []}, "has no captions"),
         ({"images": []}, "expected a field 'annotations'"),
         ({"annotations": [{"image_id": 1, "caption": "a"}]}, "questions are on images without a caption in"),
@@ -338,7 +338,7 @@ def test_bottom_up_learns_from_the_regions_of_a_detector(toy, tmp_path):
     counts = {len(one.boxes) for one in ImageFeatures(features).regions(image_ids)}
     assert len(counts) > 1
     asked = [{"image": pictures / f"{image_id}.png", "question": "What colour is it?"} for image_id in image_ids]
-    by_id = dict(zip(found.found.questions.question_ids, found.found.texts(), strict=True))
+    by_id = dict(zip(found.found.questions.question_ids, found.found.texts, strict=True))
     answers = [one["answer"] for (one,) in answer(asked, top_k=1, batch_size=8)]
     assert answers == [by_id[f"test-{image_id}-0"] for image_id in image_ids]
 

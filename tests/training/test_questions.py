@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.training.questions import NONE, held_out, read_questions
+from hf_vqa_mc.training.questions import NONE, read_questions
+from hf_vqa_mc.training.run_inputs import held_out
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 

@@ -1,13 +1,15 @@
 """Copies of checkpoints."""
 
-from hf_vqa_mc.training.run_folder import copy_checkpoint
+from types import SimpleNamespace
+
+from hf_vqa_mc.training.run_folder import TrainResult
 
 
 def test_a_copied_checkpoint_lists_its_own_files(tmp_path):
-    (tmp_path / "best").mkdir()
-    (tmp_path / "best" / "config.json").write_text("{}")
-    copied = [tmp_path / "copy" / "config.json"]
-    assert copy_checkpoint(tmp_path / "best", tmp_path / "copy") == copied
-    (tmp_path / "copy" / "notes.txt").write_text("mine")
-    assert copy_checkpoint(tmp_path / "best", tmp_path / "copy", overwrite=True) == copied
-    assert (tmp_path / "copy" / "notes.txt").read_text() == "mine"
+    run, copy = TrainResult(SimpleNamespace(output=tmp_path), {}, "held_out", None), tmp_path / "copy"
+    run.model_folder.mkdir()
+    (run.model_folder / "config.json").write_text("{}")
+    assert run.save(copy) == [copy / "config.json"]
+    (copy / "notes.txt").write_text("mine")
+    assert run.save(copy, overwrite=True) == [copy / "config.json"]
+    assert (copy / "notes.txt").read_text() == "mine"
