@@ -48,8 +48,8 @@ def write_wrong_answers(
 ) -> WrongAnswers:
     """Ask a model for wrong answers to each question of the evaluated split."""
     questions = presented_questions(benchmark, None, hide_answers=False)
-    run = {"version": __version__, "dataset": public_name(benchmark.dataset), "config": benchmark.config}
-    run |= {"split": benchmark.evaluated, "max_tokens": MAX_TOKENS}
+    run: dict[str, Any] = {"version": __version__, "dataset": public_name(benchmark.dataset)}
+    run |= {"config": benchmark.config, "split": benchmark.evaluated, "max_tokens": MAX_TOKENS}
     rows, option = range(len(questions)), "--candidates-from: folder"
     try:
         with ExitStack() as stack:
