@@ -90,7 +90,7 @@ class Prompts:
 
     def text(self, given: Input, row: int, rotation: int = 0) -> str:
         """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""
-        context, question, *choices = self._row_texts(given, row)
+        context, question, *choices = self.row_texts(given, row)
         listed = given.choices and self.method.lists_choices
         lines = [f"Context: {context}" if context else "", f"Question: {question}"] if given.question else []
         order = rotated(len(choices), rotation) if listed else []
@@ -102,7 +102,7 @@ class Prompts:
             lines.append(self.template.format(letter=LETTERS[label], target=choices[label]))
         return "\n".join(filter(None, lines))
 
-    def _row_texts(self, given: Input, row: int) -> list[str]:
+    def row_texts(self, given: Input, row: int) -> list[str]:
         """Context, question and choices of a row with ``<image 1>``, or ``[image 1]`` if the image is not shown."""
         texts = [self.questions.others.contexts[row], self.questions.questions[row], *self.questions.choices[row]]
         image = int(self.questions.images[row])

@@ -204,10 +204,15 @@ def messages(prompt: Prompt) -> list[dict[str, Any]]:
         if isinstance(part, str):
             parts.append({"type": "text", "text": part})
         else:
-            media_type = next((name for start, name in MEDIA_TYPES.items() if part.startswith(start)), "png")
-            address = f"data:image/{media_type};base64,{base64.b64encode(part).decode()}"
+            address = data_uri(part)
             parts.append({"type": "image_url", "image_url": {"url": address}})
     return [{"role": "user", "content": parts if prompt.images else prompt.text}]
+
+
+def data_uri(content: bytes) -> str:
+    """The address that holds a JPEG, PNG, GIF or WEBP file."""
+    media_type = next((name for start, name in MEDIA_TYPES.items() if content.startswith(start)), "png")
+    return f"data:image/{media_type};base64,{base64.b64encode(content).decode()}"
 
 
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:

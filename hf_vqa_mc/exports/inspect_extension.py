@@ -4,7 +4,6 @@
 ``inspect eval TASK --solver hf_vqa_mc/multiple_choice -S inputs=no-image -S rotations=true`` runs the task of others.
 """
 
-import base64
 from collections import defaultdict
 from copy import deepcopy
 from pathlib import Path
@@ -21,9 +20,9 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.questions import check_lettered, letter, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.methods import INPUTS, METHODS, Input, Shown
-from hf_vqa_mc.evaluation.prompts import Prompts, rotated
-from hf_vqa_mc.evaluation.served_model import media_type
+from hf_vqa_mc.evaluation.methods import INPUTS, METHODS, Input
+from hf_vqa_mc.evaluation.prompts import Job, Prompts, rotated
+from hf_vqa_mc.evaluation.served_model import data_uri
 from hf_vqa_mc.io.progress import silent
 
 EACH_ROTATION = "each_rotation"
@@ -44,7 +43,7 @@ def multiple_choice(inputs: str = "full", rotations: bool = False, cot: bool = F
         cot: Ask for reasoning before the answer.
     """
     given = _lettered_input(inputs)
-    if given.image not in (Shown.OWN, Shown.NONE):
+    if given.image not in ("own", ""):
         raise InputError(f"inputs={inputs}: the solver cannot change the image; use the task hf_vqa_mc/benchmark")
     ask = inspect_multiple_choice(cot=cot)
 
@@ -126,7 +125,7 @@ def benchmark(
     for row, question_id in enumerate(questions.question_ids):
         context, question, *choices = prompts.row_texts(given, row)
         text = f"Context: {context}\n{question}" if context else question
-        shown = [ContentImage(image=_data_uri(content)) for content in prompts.images(given, row)]
+        shown = [ContentImage(image=data_uri(content)) for content in prompts.prompt(Job(row, inputs, 0)).images]
         metadata = {"question_type": questions.types[row], "cluster": image_ids[row] or question_id}
         samples.append(
             Sample(
@@ -162,9 +161,5 @@ def _hide(state: TaskState, given: Input) -> None:
     message = state.user_prompt
     content = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
     texts = [part for part in content if isinstance(part, ContentText)] if given.question else [ContentText(text="")]
-    media = [] if given.image is Shown.NONE else [part for part in content if not isinstance(part, ContentText)]
+    media = [part for part in content if given.image and not isinstance(part, ContentText)]
     message.content = [*media, *texts]
-
-
-def _data_uri(content: bytes) -> str:
-    return f"data:image/{media_type(content)};base64,{base64.b64encode(content).decode()}"

@@ -18,7 +18,7 @@ from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, trained_probe
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
-from hf_vqa_mc.text.pretrained import load_text_model
+from hf_vqa_mc.text.question_encoder import load_text_model
 
 EPOCHS = 8.0
 RECIPE: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.003,
