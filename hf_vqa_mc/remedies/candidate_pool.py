@@ -240,15 +240,17 @@ class CandidatePool:
         named = (candidates[one].image_id for one in self._without_question.tolist())
         self._true_of = np.array([number_of.get(name, MISSING - 1) for name in named], np.int64)
 
-    def near(self, spaces: Sequence[TextSpace], rows: Rows, some: Ints) -> tuple[Int64s, Float32s]:
+    def near(
+        self, spaces: Sequence[TextSpace], vectors: Float32s, rows: Rows, some: Ints, least: float
+    ) -> tuple[Int64s, Float32s]:
         """The candidates that suit some of the split's rows.
 
-        These are the ones for its question alone (similarity 1), those that answer a similar question (cosine of the
-        questions), and of the others those about the same image and those that are most like the row's choices (cosine
-        with their mean).
+        These are the ones for its question alone (similarity 1), those that answer a similar question (at ``least``
+        that similar by the ``vectors`` of the rows and the candidates, see `row_vectors`), and of the others those
+        about the same image and those that are most like the row's choices (cosine with their mean).
 
         Returns:
-            Numbers int64 (some, candidates), padded with MISSING, and similarities in [-1, 1].
+            Numbers int64 (some, candidates), padded with MISSING, and similarities.
         """
         own = [self._written_for.get(row, []) for row in some.tolist()]
         numbers = np.full((len(own), max(map(len, own), default=0)), MISSING, np.int64)
@@ -256,10 +258,9 @@ class CandidatePool:
             numbers[at, : len(of_row)] = of_row
         found = [(numbers, np.ones(numbers.shape, np.float32))]
         if len(self._with_question):
-            asked = np.concatenate([rows.questions, self.rows.questions])
             begins = np.concatenate([rows.beginning(BEGINNING), self.rows.beginning(BEGINNING)])
-            among, groups = len(rows) + self._with_question, np.arange(len(asked))
-            near, similarity = similar_rows(spaces, asked, groups, some, among, NEIGHBOURS, begins)
+            among, groups = len(rows) + self._with_question, np.arange(len(vectors))
+            near, similarity = similar_rows(vectors, groups, some, among, NEIGHBOURS, begins, least)
             found.append((np.where(near == MISSING, MISSING, near - len(rows)), similarity))
         if len(self._without_question):
             found.append(self._by_text(spaces, rows, some))

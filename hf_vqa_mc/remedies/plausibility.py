@@ -18,7 +18,7 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.remedies.cross_fitting import boosted, fitted_rows
-from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, in_blocks, similar_rows
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, in_blocks, row_vectors, similar_rows
 from hf_vqa_mc.text.embeddings import Embeddings, normalised
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -61,9 +61,10 @@ class Plausibility:
         self._near = np.full((len(rows), NEIGHBOURS), MISSING, np.int64)
         self._models: dict[int, list[Any]] = {fold: [] for fold in np.unique(folds).tolist()}
         """fold to models of the other folds"""
+        questions = row_vectors(spaces, rows)
         for fold in self._models:
             own = np.flatnonzero(folds == fold)
-            near = similar_rows(spaces, rows.questions, groups, own, own, NEIGHBOURS)[0]
+            near = similar_rows(questions, groups, own, own, NEIGHBOURS)[0]
             self._near[own, : near.shape[1]] = near
         row, column = rows.valid.nonzero()
         text = rows.texts[row, column]

@@ -41,7 +41,7 @@ class Refusal(StrEnum):
     POPULAR = "would be a decoy too often for how often it is a target"
     SIMILAR = "embedding near that of the target"
     DUPLICATE = "embedding near that of another decoy"
-    IMPLAUSIBLE = "less plausible than most published choices"
+    IMPLAUSIBLE = "less plausible than four fifths of the published choices"
     CONTAINED = "contains another choice, or is contained in it"
     WUP = "WordNet similarity 0.9 or more to another choice"
     RELATED = "synonym, hypernym or hyponym of another choice"

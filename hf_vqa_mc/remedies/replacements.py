@@ -19,17 +19,22 @@ from hf_vqa_mc.remedies.replacement_filters import (
     ReplacementFilters,
     TextCounts,
 )
-from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, similar_rows
+from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, row_vectors, similar_rows
 
 NEIGHBOURS = 80
 """Rows with similar questions, whose choices are candidates."""
+LEAST_SIMILAR, CHOICES_WEIGHT = 0.7, 3.0
+"""Smallest similarity of a row whose choices are candidates, and weight of the choices in it; see `row_vectors`.
+
+Of 380 new decoys of A-OKVQA that were read, those of rows with similar choices suit the question most often (area
+under the ROC curve 0.73; similar questions 0.63, learned plausibility above its floor 0.55)."""
 MOST_SCORED = 60
-"""Candidates of a row that the probes score, the most plausible of the most similar questions first."""
-SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 1.0, 3.0
-"""Weights of the questions' cosine and of plausibility (log odds); leads are in standard deviations of the scores."""
+"""Candidates of a row that the probes score, those of the most similar rows first."""
+SIMILARITY_WEIGHT = 3.0
+"""Weight of the rows' similarity; leads are in standard deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.7
+PLAUSIBLE = 0.2
 """Share of the published choices that are less plausible than any new decoy."""
 _CANDIDATES = np.dtype(
     [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32),
@@ -71,6 +76,7 @@ class Replacements:
         self.published = self.rows = rows
         self.groups, self.folds, self.spaces, self.pool = groups, folds, spaces, pool
         self.plausibility, self.filters = plausibility, filters
+        self.vectors = row_vectors(spaces, rows, CHOICES_WEIGHT)
         self.floor = float(np.nanquantile(plausibility.published, PLAUSIBLE))
         self.donors = rows if pool is None else rows.followed_by(pool.rows)
         self.changes: dict[tuple[int, int], ChangedDecoy] = {}
@@ -111,10 +117,11 @@ class Replacements:
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf
         columns = decoys.argmin(axis=1).tolist()
-        asked, begins, among = self.rows.questions, self.rows.beginning(BEGINNING), np.arange(len(self.rows))
-        near = [similar_rows(self.spaces, asked, self.groups, some, among, NEIGHBOURS, begins)]
+        begins, among = self.rows.beginning(BEGINNING), np.arange(len(self.rows))
+        near = [similar_rows(self.vectors, self.groups, some, among, NEIGHBOURS, begins, LEAST_SIMILAR)]
         if self.pool is not None:
-            numbers, similar = self.pool.near(self.spaces, self.rows, some)
+            vectors = np.concatenate([self.vectors, row_vectors(self.spaces, self.pool.rows, CHOICES_WEIGHT)])
+            numbers, similar = self.pool.near(self.spaces, vectors, self.rows, some, LEAST_SIMILAR)
             near.append((np.where(numbers == MISSING, MISSING, len(self.rows) + numbers), similar))
         donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
         given = zip(some.tolist(), columns, donors, similarity, strict=True)
@@ -133,12 +140,12 @@ class Replacements:
             found["lead"][own] = sums[:, 0] - sums[:, 1:].max(axis=1)
         found = found[found["lead"] < 0]
         cost = np.abs(found["lead"] + MARGIN) - SIMILARITY_WEIGHT * found["similarity"]
-        return found[np.lexsort((found["text"], cost - PLAUSIBILITY_WEIGHT * found["odds"]))]
+        return found[np.lexsort((found["text"], cost))]
 
     def _candidates(
         self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: TextCounts
     ) -> Candidates:
-        """Distinct choices of the donors that pass the cheap filters, each with its most similar question."""
+        """Distinct choices of the donors that pass the cheap filters, each with its most similar row."""
         donors, similarity = donors[donors != MISSING], similarity[donors != MISSING]
         texts, own = self.donors.texts[donors], donors < len(self.rows)
         texts[own, : self.rows.texts.shape[1]] = self.rows.texts[donors[own]]
@@ -163,11 +170,10 @@ class Replacements:
         return found
 
     def _filtered(self, found: Candidates) -> Candidates:
-        """Up to MOST_SCORED candidates of each row that pass the filters of meaning, those that fit best first."""
+        """Up to MOST_SCORED candidates of each row that pass the filters of meaning, of the most similar rows."""
         kept: list[int] = []
         taken: Counter[int] = Counter()
-        fit = SIMILARITY_WEIGHT * found["similarity"] + PLAUSIBILITY_WEIGHT * found["odds"]
-        for one in np.lexsort((found["text"], -fit)).tolist():
+        for one in np.lexsort((found["text"], -found["similarity"])).tolist():
             row, column, text = (int(found[name][one]) for name in ("row", "column", "text"))
             if taken[row] >= MOST_SCORED:
                 continue

@@ -203,29 +203,48 @@ def choice_columns(
     return in_blocks(block, len(texts))
 
 
-def similar_rows(
-    spaces: Sequence[TextSpace], asked: Ints, groups: Ints, of: Ints, among: Ints, most: int, kinds: Ints | None = None
-) -> tuple[Int64s, Float32s]:
-    """For each of the rows ``of``, the ``most`` similar questions ``among`` rows (ascending) of other groups.
+def row_vectors(spaces: Sequence[TextSpace], rows: Rows, choices_weight: float = 0.0) -> Float32s:
+    """Vectors (rows, dimensions) whose products are the similarities of rows, in the mean over the spaces.
 
-    ``asked``, ``groups`` (image, video or context) and ``kinds``, in which neighbours are equal, are (rows,).
-    Similarity is the mean cosine over the spaces. Returns row numbers int64 (of, most), padded with MISSING, the most
-    similar first, and similarities in [-1, 1].
+    The similarity is the cosine of the questions plus ``choices_weight`` times the mean cosine between their choices.
+    """
+    parts = [space.questions[rows.questions] for space in spaces]
+    if choices_weight:
+        scale = np.sqrt(choices_weight) / rows.sizes[:, None]
+        parts += [sum(space.texts[column] for column in rows.texts.T) * scale for space in spaces]
+    found: Float32s = (np.concatenate(parts, axis=1) / np.sqrt(len(spaces))).astype(np.float32)
+    return found
+
+
+def similar_rows(
+    vectors: Float32s,
+    groups: Ints,
+    of: Ints,
+    among: Ints,
+    most: int,
+    kinds: Ints | None = None,
+    least: float = -np.inf,
+) -> tuple[Int64s, Float32s]:
+    """For each of the rows ``of``, up to ``most`` similar ones ``among`` rows (ascending) of other groups.
+
+    ``vectors`` are `row_vectors`; ``groups`` (image, video or context) and ``kinds``, in which neighbours are equal,
+    are (rows,); ``least`` is the smallest similarity. Returns row numbers int64 (of, most), padded with MISSING, the
+    most similar first, and similarities.
     """
     most = min(most, len(among))
     found, similarity = np.full((len(of), most), MISSING, np.int64), np.full((len(of), most), -1.0, np.float32)
-    questions = np.concatenate([space.questions for space in spaces], axis=1) / np.sqrt(len(spaces))
-    others = questions[asked[among]]
+    others = vectors[among]
     for first in range(0, len(of), _AT_A_TIME):
         some = of[first : first + _AT_A_TIME]
-        cosines = np.round(questions[asked[some]] @ others.T, 5)
-        cosines[groups[some][:, None] == groups[among]] = -2
+        products = np.round(vectors[some] @ others.T, 5)
+        products[groups[some][:, None] == groups[among]] = -np.inf
         if kinds is not None:
-            cosines[kinds[some][:, None] != kinds[among]] = -2
-        best = np.sort(np.argpartition(-cosines, most - 1, axis=1)[:, :most], axis=1)
-        values = np.take_along_axis(cosines, best, axis=1)
+            products[kinds[some][:, None] != kinds[among]] = -np.inf
+        best = np.sort(np.argpartition(-products, most - 1, axis=1)[:, :most], axis=1)
+        values = np.take_along_axis(products, best, axis=1)
         order = np.argsort(-values, axis=1, kind="stable")
         best, values = (np.take_along_axis(one, order, axis=1) for one in (best, values))
-        found[first : first + len(some)] = np.where(values > -2, among[best], MISSING)
-        similarity[first : first + len(some)] = np.maximum(values, -1)
+        valid = np.isfinite(values) & (values >= least)
+        found[first : first + len(some)] = np.where(valid, among[best], MISSING)
+        similarity[first : first + len(some)] = np.where(valid, values, -1)
     return found, similarity
