@@ -25,7 +25,8 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
 
     Large_string (texts,), with single spaces between words, and bool (texts,).
 
-    >>> comparable_texts(["The man's 2 T-shirts!", "?!"])[0].to_pylist() ['the man two t-shirts', '?!']
+    >>> comparable_texts(["The man's 2 T-shirts!", "?!"])[0].to_pylist()
+    ['the man two t-shirts', '?!']
     """
     given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
     given = given.cast(pa.large_string())
@@ -56,8 +57,9 @@ def numbered_words(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], pa.Array]:
     """The words of all texts as numbers, the start of each text's, int64 (texts + 1,), and the distinct words.
 
-    >>> numbers, starts, distinct = numbered_words(*comparable_texts(["a cat", "", "cat?"])) >>> numbers.tolist(),
-    starts.tolist(), distinct.to_pylist() ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
+    >>> numbers, starts, distinct = numbered_words(*comparable_texts(["a cat", "", "cat?"]))
+    >>> numbers.tolist(), starts.tolist(), distinct.to_pylist()
+    ([0, 1, 1], [0, 2, 2, 3], ['a', 'cat'])
     """
     lists = pc.split_pattern(folded, " ")
     if not has_words.all():
