@@ -41,8 +41,7 @@ class Check:
 
     what: str
     status: Status
-    before: Any
-    """None if the first audit lacks it"""
+    before: Any  # None if the first audit lacks it
     now: Any
 
     @classmethod

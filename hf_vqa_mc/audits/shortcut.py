@@ -25,14 +25,10 @@ CROSS_FITTED = ("accuracy", "gain", "low", "high", "rows")  # figures of cross-f
 class ProbeInputs(StrEnum):
     """The inputs of a probe, in the order of reports; a probe with all inputs is not a shortcut."""
 
-    label: str
-    """name in tables, and part of the names of trained probes"""
-    without: str
-    """the missing inputs in words; "" if none"""
-    sentence: str
-    """continues "A strategy that ..." """
-    colour: str
-    """colour in charts"""
+    label: str  # name in tables, and part of the names of trained probes
+    without: str  # the missing inputs in words; "" if none
+    sentence: str  # continues "A strategy that ..."
+    colour: str  # colour in charts
 
     CHOICES = "choices", "choices alone", "without the image and the question", "sees the choices alone", "#b3372f"
     QUESTION = ("question", "question and choices", "without the image", "sees question and choices but no image",
@@ -71,8 +67,7 @@ class Prediction:
     """(rows,): probability in [0, 1] that the target is picked, ties broken at random; NaN if not evaluated"""
     probabilities: NDArray[np.float64] | None = field(default=None, repr=False)
     """(rows, choices): P(target) of each choice, the target in column 0, NaN if not evaluated; None where unknown"""
-    folds: int = 0
-    """number of evaluated folds of the audited rows; 0 if it was not fitted on audited rows"""
+    folds: int = 0  # number of evaluated folds of the audited rows; 0 if it was not fitted on audited rows
     clusters: NDArray[np.int64] | None = field(default=None, repr=False)
     """(rows,): units of its standard error; None for images"""
 

@@ -24,8 +24,7 @@ from hf_vqa_mc.verbs import VERBS
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 143 is for SIGTERM, 3 for
 `Result.exit_code`."""
-LESS_MEMORY = "close other programs, or read less of the data"
-"""What to do without enough memory."""
+LESS_MEMORY = "close other programs, or read less of the data"  # what to do without enough memory
 GROUPS = {
     "generate": "Generate questions as the makers of TDIUC, GQA and VQA2 did, for your own images.",
     "study": "Study a benchmark with people: a web page asks, answers become scores, verdicts and annotations.",

@@ -12,10 +12,8 @@ from typing import Any
 
 import hf_vqa_mc as vm
 
-MEGABYTES, HUB_MEGABYTES = 100, 2000
-"""Largest upload, and largest repository on the Hub."""
-KEPT = 3600
-"""Seconds that uploads are kept."""
+MEGABYTES, HUB_MEGABYTES = 100, 2000  # largest upload, and largest repository on the Hub
+KEPT = 3600  # seconds that uploads are kept
 FIELDS = ("config", "split", "question", "choices", "label")  # arguments of the function, whose messages name them
 COLUMNS = ["name", "inputs", "accuracy", "gain", "low", "high", "alarm"]
 ABOUT = f"""How much of a multiple-choice benchmark on images is answered without the image, the question, or both?

@@ -33,8 +33,7 @@ Ints = NDArray[np.integer]
 
 SHORT = 2
 """Maximum number of letters of fillers that WordNet lists as symbols and abbreviations, such as "as" (arsenic)."""
-MISSING = -1
-"""Text number of a decoy that could not be found."""
+MISSING = -1  # text number of a decoy that could not be found
 
 
 class FilterTables(NamedTuple):
@@ -178,23 +177,16 @@ def starts(lengths: list[int] | Ints) -> Int64s:
 class Reason(IntEnum):
     """Reasons to reject a candidate."""
 
-    SAME_TEXT = 0
-    """it equals the target, or a decoy already taken of the same set"""
+    SAME_TEXT = 0  # it equals the target, or a decoy already taken of the same set
     CONTAINS = 1
     """it contains the target or is contained in it, spaces ignored ("pony tail", "ponytail"); with ``all_pairs``, also
     a decoy already taken of the same set"""
-    WUP_TARGET = 2
-    """its Wu-Palmer similarity to the target reaches the threshold"""
-    WUP_TAKEN = 3
-    """its Wu-Palmer similarity to a decoy already taken of the same set reaches the threshold"""
-    REPEATS_OTHER_SET = 4
-    """an earlier set of the same row holds it (combined variants with ``combine="distinct"``)"""
-    NAMED = 5
-    """an annotator gave it as an answer to the question (``preset="plausible"``)"""
-    VERDICT = 6
-    """people or a model judged that it is correct, too (``vqa-mc remedy --reject``)"""
-    RELATED = 7
-    """it and the target, or a decoy already taken, are related in WordNet, see `related` (``all_pairs``)"""
+    WUP_TARGET = 2  # its Wu-Palmer similarity to the target reaches the threshold
+    WUP_TAKEN = 3  # its Wu-Palmer similarity to a decoy already taken of the same set reaches the threshold
+    REPEATS_OTHER_SET = 4  # an earlier set of the same row holds it (combined variants with ``combine="distinct"``)
+    NAMED = 5  # an annotator gave it as an answer to the question (``preset="plausible"``)
+    VERDICT = 6  # people or a model judged that it is correct, too (``vqa-mc remedy --reject``)
+    RELATED = 7  # it and the target, or a decoy already taken, are related in WordNet, see `related` (``all_pairs``)
 
     @property
     def in_paper(self) -> bool:

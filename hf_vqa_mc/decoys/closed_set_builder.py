@@ -25,16 +25,13 @@ LEAF, LARGEST = 1_000, 4_000
 """Rows per group of similar questions: of the smallest groups, and the maximum of the largest."""
 DISTANCES = (0.3, 1.0, np.inf)
 """Maximum mean squared distance of a row to those before it in its set; nearer sets are formed first."""
-_ESTIMATED = 1e-6
-"""Minimum estimated leak; only that of sets of a single question is exactly 0."""
+_ESTIMATED = 1e-6  # minimum estimated leak; only that of sets of a single question is exactly 0
 _TASKS = 64
-BLOCK = 8
-"""Dimensions after which the distance is compared with the best one."""
+BLOCK = 8  # dimensions after which the distance is compared with the best one
 _FARTHEST = np.iinfo(np.int32).max
 """Squared distances are below 49 * 2 * SCALE**2, since those of Hellinger are at most 2."""
 
-Groups = tuple[Int64s, Int64s]
-"""Rows sorted by group, and the start of each group."""
+Groups = tuple[Int64s, Int64s]  # rows sorted by group, and the start of each group
 _Live = tuple[Int64s, Int64s, Int32s, Bools, Bools]
 """Rows of a group; the number of the target and the coordinates of each, whether it is free; targets of the set."""
 Report = Callable[[int], None]

@@ -23,12 +23,10 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.wu_palmer import reading
 
-TRIES = 10
-"""Maximum number of combinations of images that are tried for each first row."""
+TRIES = 10  # maximum number of combinations of images that are tried for each first row
 QUESTION_SETS, IMAGE_SETS = 16, 50
 """Maximum number of sets with the same question, or about the same image, so that sets are diverse."""
-FIRST_WORDS = 2
-"""Questions of a grid begin with the same words: "what color ..." """
+FIRST_WORDS = 2  # questions of a grid begin with the same words: "what color ..."
 
 
 class _Crossing(NamedTuple):

@@ -70,8 +70,7 @@ class KernelInputs(NamedTuple):
 class LeftOut(IntEnum):
     """Reasons why a row is in no closed answer set."""
 
-    sentence: str
-    """continues "12 rows are left out: " """
+    sentence: str  # continues "12 rows are left out: "
 
     NONE = 0, "in a set"
     NO_PARTNER = 1, "with no other answer to the same question, on the same image or in the same split"

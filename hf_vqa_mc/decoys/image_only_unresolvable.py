@@ -11,13 +11,11 @@ from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, new_memory, t
 from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
 
-MOST_DRAWS = 1_000
-"""Draws, with replacement, after which a set stays incomplete; the paper does not state a limit."""
+MOST_DRAWS = 1_000  # draws, with replacement, after which a set stays incomplete; the paper does not state a limit
 _DRAWS_PER_CALL = 8
 _TRIPLETS_PER_TASK = 4096
 _IMAGES_PER_TASK = 512
-_LAST = np.uint64(1 << 63)
-"""Bit by which members come last in a random order."""
+_LAST = np.uint64(1 << 63)  # bit by which members come last in a random order
 
 
 def take_iou_decoys(

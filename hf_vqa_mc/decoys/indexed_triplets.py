@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
     from hf_vqa_mc.decoys.word_bags import QuestionGroups
 
-N_FREQUENT = 10
-"""Fallbacks come from the 10 most frequent targets (Sect. 5.1)."""
+N_FREQUENT = 10  # fallbacks come from the 10 most frequent targets (Sect. 5.1)
 
 
 class Triplets(NamedTuple):

@@ -252,8 +252,7 @@ CHOICE_KINDS = Listing(
 )
 """In the order of the ClassLabel ``choice_kinds``; sets are made in this order."""
 
-VARIANTS = Listing("variant", *PAPER_VARIANTS, *CLOSED_VARIANTS)
-"""In the order in which they are built."""
+VARIANTS = Listing("variant", *PAPER_VARIANTS, *CLOSED_VARIANTS)  # in the order in which they are built
 
 
 def methods() -> dict[str, tuple[ChoiceKind, Method]]:

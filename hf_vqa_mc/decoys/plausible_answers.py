@@ -26,23 +26,19 @@ CATEGORIES = (
     "time_period"
 ).split()
 """Lemmas of WordNet's unique beginners of nouns (Miller 1998, Nouns in WordNet, Table 1.1)."""
-ADJECTIVE, YES_OR_NO = len(CATEGORIES), len(CATEGORIES) + 1
-"""Types of words that are only adjectives, and of `YES_NO`."""
+ADJECTIVE, YES_OR_NO = len(CATEGORIES), len(CATEGORIES) + 1  # types of words that are only adjectives, and of `YES_NO`
 N_TYPES = len(CATEGORIES) + 2
 _NEXT_SENSE = 0.5
 """Probability of a sense relative to that of the sense before it; WordNet lists the most frequent one first."""
 _ROUNDS = 10
-_PRIOR_ROWS = 5.0
-"""Rows of average questions added to those of each beginning."""
+_PRIOR_ROWS = 5.0  # rows of average questions added to those of each beginning
 _LEAST = 1e-6
-TYPED_WORDS = 4
-"""Words of the beginnings from which types of answers are learned."""
+TYPED_WORDS = 4  # words of the beginnings from which types of answers are learned
 LEVELS = ((5, False), (4, False), (3, False), (2, True), (2, False), (0, True), (0, False))
 """Rows from which fallbacks are drawn, in this order: equal words at the beginning of the question, and whether the
 target has the same type. The target's type before equal beginnings would reveal the target: on COCO-QA (``iou_qou``,
 chance 14.3) a set network reaches 40% by the choices alone with types first and 37% with beginnings first."""
-DRAWS = 24
-"""Draws from each level, with replacement."""
+DRAWS = 24  # draws from each level, with replacement
 
 
 class PlausibleAnswers(NamedTuple):

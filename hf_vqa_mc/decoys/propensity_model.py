@@ -22,21 +22,15 @@ from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.decoys.set_rows import COORDINATES
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
 
-FOLDS = 5
-"""Rows of an image are predicted by a model that was fitted on the other four of five folds of images."""
-CLASSES = 2_000
-"""Maximum number of answers with a class of their own; rarer ones share a class."""
-FITTED = 300_000
-"""Maximum number of rows that a model is fitted on; each has a random sample of its own."""
-SAMPLED = 100_000
-"""The principal components are computed from every n-th row, so that at least this many remain."""
+FOLDS = 5  # rows of an image are predicted by a model that was fitted on the other four of five folds of images
+CLASSES = 2_000  # maximum number of answers with a class of their own; rarer ones share a class
+FITTED = 300_000  # maximum number of rows that a model is fitted on; each has a random sample of its own
+SAMPLED = 100_000  # the principal components are computed from every n-th row, so that at least this many remain
 EPOCHS, BATCH, RATE, DROPOUT = 3, 1024, 8e-3, 0.5
 EMBEDDED, HIDDEN, SIZE, DEVIATION = 64, 512, 128, 0.1
 """Chosen on COCO-QA, where the mean log likelihood of the answers on held-out images is -2.49 (one model: -2.64)."""
-MODELS = 3
-"""Models whose log odds are averaged: they differ by random start and order of rows."""
-LEAST_STEPS = 60
-"""Minimum number of optimizer steps, for small datasets."""
+MODELS = 3  # models whose log odds are averaged: they differ by random start and order of rows
+LEAST_STEPS = 60  # minimum number of optimizer steps, for small datasets
 _AT_ONCE = 1 << 14
 
 

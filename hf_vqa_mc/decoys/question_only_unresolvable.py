@@ -16,8 +16,7 @@ from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
 from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
 from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions
 
-_ROUNDS = (12, 64, 512)
-"""Neighbouring groups searched per round; the last round searches N."""
+_ROUNDS = (12, 64, 512)  # neighbouring groups searched per round; the last round searches N
 _GROUPS_PER_TASK = 64
 
 

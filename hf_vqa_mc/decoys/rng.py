@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 
-GAMMA = 0x9E3779B97F4A7C15
-"""SplitMix64's increment."""
+GAMMA = 0x9E3779B97F4A7C15  # SplitMix64's increment
 _MASK = (1 << 64) - 1
 _Value = TypeVar("_Value")
 

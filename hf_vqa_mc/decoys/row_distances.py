@@ -15,18 +15,14 @@ from hf_vqa_mc.decoys.candidates import Float32s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.plausible_answers import TYPED_WORDS, answer_types, numbered_beginnings
 from hf_vqa_mc.decoys.set_rows import COORDINATES
 
-RARE = 2
-"""Mean number of rows per distinct answer below which P(answer | question) cannot be learned."""
+RARE = 2  # mean number of rows per distinct answer below which P(answer | question) cannot be learned
 ADVANTAGE, OTHER_TYPE, OTHER_BEGINNING = 6.0, 3.0, 3.0
 """Standard deviations of question distance that count as much as one of the gain, as an answer of another type, and as
 another beginning of the question. Chosen on A-OKVQA at a coverage of 0.9 by the cosine of wordllama (31.1%, 27.5% by
 assignment) and the share of implausible decoys (23%); 4, 4 and 4: 32.8%, 31.0% and 22%."""
-WORDS = 2
-"""First words of questions that begin alike."""
-SCALE = 20.0
-"""Distances per log odds. In sets with a few rows their leak is then nearly linear in the distances."""
-SAMPLED = 1_000
-"""Rows from which standard deviations are estimated."""
+WORDS = 2  # first words of questions that begin alike
+SCALE = 20.0  # distances per log odds. In sets with a few rows their leak is then nearly linear in the distances
+SAMPLED = 1_000  # rows from which standard deviations are estimated
 
 
 class _Family(NamedTuple):

@@ -22,8 +22,7 @@ from hf_vqa_mc.schema import MULTIPLE_CHOICE, SPLITS
 
 _ROWS_PER_BATCH = 50_000
 SET_COLUMNS = ("set_id", "set_kind", "set_leak")
-ALONE = ""
-"""The view of a method that is the only one of its row, or is combined as in the paper."""
+ALONE = ""  # the view of a method that is the only one of its row, or is combined as in the paper
 
 
 class KindDecoys(NamedTuple):
@@ -130,15 +129,13 @@ class RowChoices:
         none = np.full(targets.shape, MISSING, np.int32)
         self.texts: Int32s = np.concatenate([targets, *(one.picks for one in found)], axis=1)
         """(rows, choices): text numbers, MISSING where a decoy is missing"""
-        self.fallback = np.concatenate([none != MISSING, *(one.fallback for one in found)], axis=1)
-        """(rows, choices)"""
+        self.fallback = np.concatenate([none != MISSING, *(one.fallback for one in found)], axis=1)  # (rows, choices)
         self.donors: Int32s = np.concatenate([none, *(one.donors for one in found)], axis=1)
         """(rows, choices): the triplet whose target a decoy is, MISSING where there is none"""
         kinds = [kind_number(methods()[name][0].name) for name in variant.sets]
         self.kinds = np.repeat([kind_number(TARGET.name), *kinds], [1, *(one.picks.shape[1] for one in found)])
         """(choices,)"""
-        self.keys = indexed.keys_of(self.texts)
-        """(rows, choices): text keys"""
+        self.keys = indexed.keys_of(self.texts)  # (rows, choices): text keys
         self.sets = self.decoys[variant.sets[0]].closed if variant.closed else None
         """the closed answer sets, if the variant has them"""
         if self.sets and (self.sets.first == MISSING).all():

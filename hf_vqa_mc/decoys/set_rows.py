@@ -29,12 +29,9 @@ if TYPE_CHECKING:
 
 SCALE = 1_000
 """Coordinates are rounded to 1/SCALE: sums of integers do not depend on their order, so they are fast and exact."""
-COORDINATES = 48
-"""Maximum number of coordinates: principal components of what the questions reveal."""
-PASSES = 3
-"""Maximum number of times that each row may be exchanged."""
-LEAST = 1e-6
-"""Minimum decrease of the leak of an exchange."""
+COORDINATES = 48  # maximum number of coordinates: principal components of what the questions reveal
+PASSES = 3  # maximum number of times that each row may be exchanged
+LEAST = 1e-6  # minimum decrease of the leak of an exchange
 NEAR = 1.0
 """Maximum squared distance of a row to those that it joins.
 

@@ -23,10 +23,8 @@ from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int16s, Int32
 from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, BagVectors, QuestionGroups, directions, put_direction
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
-_BATCHES = 4
-"""Passes over the trie per yielded result."""
-_FULL_SCALE = 30_000.0
-"""16-bit integer that represents the norm of the longest sum of word vectors."""
+_BATCHES = 4  # passes over the trie per yielded result
+_FULL_SCALE = 30_000.0  # 16-bit integer that represents the norm of the longest sum of word vectors
 _OUTLIER = 4.0
 """Sums of vectors longer than this multiple of the median are always scored in float64; they need all 16 bits."""
 _WIDEST_MARGIN = 300.0

@@ -19,10 +19,8 @@ from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import wordnet_covers
 
-CURVE_POINTS = 40
-"""Maximum number of points of the curve of coverage and leak."""
-NEVER_SEEN = 0.5
-"""P(correct | C) of a choice that never occurs in training (eq. 2)."""
+CURVE_POINTS = 40  # maximum number of points of the curve of coverage and leak
+NEVER_SEEN = 0.5  # P(correct | C) of a choice that never occurs in training (eq. 2)
 
 
 def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:

@@ -19,14 +19,10 @@ from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading_inline
 
-NO_BAG = -1
-"""Bag of a question without (known) words, which is similar to no other."""
-LANES = 256
-"""Queries answered in one pass over the trie."""
-_KEY = np.dtype(">u4")
-"""Vocabulary index as bytes that sort in the same order."""
-SEGMENT = 4096
-"""Bags after which the trie restarts, so that a pass can begin near its queries."""
+NO_BAG = -1  # bag of a question without (known) words, which is similar to no other
+LANES = 256  # queries answered in one pass over the trie
+_KEY = np.dtype(">u4")  # vocabulary index as bytes that sort in the same order
+SEGMENT = 4096  # bags after which the trie restarts, so that a pass can begin near its queries
 
 
 @dataclass(frozen=True, eq=False)

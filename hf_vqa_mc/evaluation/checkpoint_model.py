@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     pass
 
 FILES = ("*.json", "*.safetensors")
-KEPT = 500
-"""Number of images whose features are kept in memory."""
+KEPT = 500  # number of images whose features are kept in memory
 
 
 class CheckpointModel:

@@ -17,8 +17,7 @@ from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_er
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import one_line
 
-POWER = 0.8
-"""Probability with which the minimum detectable difference is found."""
+POWER = 0.8  # probability with which the minimum detectable difference is found
 MOST_GROUPS = 1000
 
 
@@ -26,23 +25,16 @@ MOST_GROUPS = 1000
 class Paired:
     """A run against the baseline on the same questions."""
 
-    difference: Share
-    """mean of the paired differences"""
-    gained: int
-    """number of questions with a higher score than the baseline's"""
-    lost: int
-    """number of questions with a lower score"""
-    p_mcnemar: float | None
-    """McNemar's exact test, two-sided; None unless all scores are 0 or 1"""
+    difference: Share  # mean of the paired differences
+    gained: int  # number of questions with a higher score than the baseline's
+    lost: int  # number of questions with a lower score
+    p_mcnemar: float | None  # McNemar's exact test, two-sided; None unless all scores are 0 or 1
     p_clustered: float
     """Student's t-test of the differences, two-sided, clustered by image; the sign test of the images if all
     differences are equal"""
-    p: float
-    """the larger of the two"""
-    detectable: float | None
-    """minimum detectable difference at `POWER`; None if it cannot be estimated"""
-    p_holm: float = 1.0
-    """p, adjusted for all comparisons of its table"""
+    p: float  # the larger of the two
+    detectable: float | None  # minimum detectable difference at `POWER`; None if it cannot be estimated
+    p_holm: float = 1.0  # p, adjusted for all comparisons of its table
 
 
 def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Floats, Floats] | None = None) -> Paired:
@@ -71,15 +63,12 @@ def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Flo
 class Line:
     """A run on all compared questions or on a group of them."""
 
-    run: str
-    """its name"""
+    run: str  # its name
     input: str | None
     metric: str
     accuracy: Share
-    against_baseline: Paired | None
-    """None for the baseline"""
-    group: tuple[str, ...] = ()
-    """value of each column of the breakdown; empty for all questions"""
+    against_baseline: Paired | None  # None for the baseline
+    group: tuple[str, ...] = ()  # value of each column of the breakdown; empty for all questions
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
@@ -92,20 +81,14 @@ class Comparison:
 
     runs: list[Run]
     baseline: Run
-    scores: pd.DataFrame
-    """score of each run (columns, in the runs' order) for each compared question (index)"""
+    scores: pd.DataFrame  # score of each run (columns, in the runs' order) for each compared question (index)
     outcomes: pd.DataFrame
     """the same; of runs with different numbers of rotations, whether each is correct in the published order"""
-    by: tuple[str, ...]
-    """columns of the breakdown"""
-    groups: pd.DataFrame
-    """columns of the breakdown, as text, for each compared question"""
-    lines: list[Line]
-    """a line per run, on all questions"""
-    group_lines: list[Line]
-    """lines of the breakdown: values of numbers ascending, others by their frequency"""
-    chance: float | None
-    """accuracy of random guessing on the compared questions; None if unknown"""
+    by: tuple[str, ...]  # columns of the breakdown
+    groups: pd.DataFrame  # columns of the breakdown, as text, for each compared question
+    lines: list[Line]  # a line per run, on all questions
+    group_lines: list[Line]  # lines of the breakdown: values of numbers ascending, others by their frequency
+    chance: float | None  # accuracy of random guessing on the compared questions; None if unknown
     notes: list[str]
 
     @cached_property

@@ -16,14 +16,10 @@ import torch
 from torch import Tensor
 
 LOG = logging.getLogger("hf_vqa_mc")
-ROUNDING = 8
-"""Maximum difference of the same score by two ways, in units of the precision of the model's numbers."""
-SMALLEST = 1e-3
-"""Difference that is permitted at any precision."""
-Encoded = dict[str, Tensor]
-"""Tensors of prompts, padded on the left."""
-Continuation = tuple[int, Sequence[int]]
-"""Index of a prompt in its batch, and the tokens that follow."""
+ROUNDING = 8  # maximum difference of the same score by two ways, in units of the precision of the model's numbers
+SMALLEST = 1e-3  # difference that is permitted at any precision
+Encoded = dict[str, Tensor]  # tensors of prompts, padded on the left
+Continuation = tuple[int, Sequence[int]]  # index of a prompt in its batch, and the tokens that follow
 
 
 class Continuations:

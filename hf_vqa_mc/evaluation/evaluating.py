@@ -30,10 +30,8 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
 
 LOG = logging.getLogger("hf_vqa_mc")
-LOOKED_AT = 1_000
-"""Number of prompts from which tokens are estimated."""
-CHARACTERS = 4
-"""Characters per token, for the estimate."""
+LOOKED_AT = 1_000  # number of prompts from which tokens are estimated
+CHARACTERS = 4  # characters per token, for the estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +39,10 @@ class Evaluation:
     """A finished evaluation."""
 
     figures: Figures
-    location: str
-    """location of the split"""
-    run: dict[str, Any]
-    """the settings of the run, as in run.json: model, dataset, config, split, method ..."""
-    notes: tuple[str, ...] = ()
-    """sentences about rows and images of the benchmark"""
-    revision: str | None = None
-    """commit of the dataset on the Hub"""
+    location: str  # location of the split
+    run: dict[str, Any]  # the settings of the run, as in run.json: model, dataset, config, split, method ...
+    notes: tuple[str, ...] = ()  # sentences about rows and images of the benchmark
+    revision: str | None = None  # commit of the dataset on the Hub
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""

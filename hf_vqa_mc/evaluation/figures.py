@@ -21,8 +21,7 @@ from hf_vqa_mc.text.counted import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-COUNTED = ("unparsed", "cut_off", "failed")
-"""Numbers of replies that a reader should know of."""
+COUNTED = ("unparsed", "cut_off", "failed")  # numbers of replies that a reader should know of
 FAVOURED = 0.3
 """How much more often than it is correct a letter is picked that is reported, as a fraction of the answers."""
 NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
@@ -33,8 +32,7 @@ class Share:
     """A mean over rows with its 95% interval, clustered by image."""
 
     mean: float
-    low: float | None
-    """None, with ``high``, for differences whose variance cannot be estimated"""
+    low: float | None  # None, with ``high``, for differences whose variance cannot be estimated
     high: float | None
     rows: int
 
@@ -79,8 +77,7 @@ class Picks:
     def __init__(self, picked: Ints, shown: Ints, labels: Ints) -> None:
         self.picked, self.shown, self.labels = picked, shown, labels
         self.asked, self.correct = np.asarray(picked != FAILED), np.asarray(picked == labels[:, None])
-        self.evaluated = np.asarray(self.asked.any(axis=1))
-        """(rows,): whether there is any reply"""
+        self.evaluated = np.asarray(self.asked.any(axis=1))  # (rows,): whether there is any reply
         counts, empty = self.asked.sum(1), np.full(len(picked), np.nan)
         self.scores = np.asarray(np.divide(self.correct.sum(1), counts, out=empty, where=counts > 0))
         """(rows,): share of rotations in which the target is picked; NaN without a reply"""
@@ -95,15 +92,11 @@ class Figures:
     questions: Questions
     split: Split
     method: Method
-    rows: Ints
-    """(rows,): the evaluated questions"""
-    picks: dict[str, dict[str, Picks]]
-    """input to rule to picks; the first rule is the method's"""
-    failures: dict[str, list[str]]
-    """input to the locations and reasons of failures"""
+    rows: Ints  # (rows,): the evaluated questions
+    picks: dict[str, dict[str, Picks]]  # input to rule to picks; the first rule is the method's
+    failures: dict[str, list[str]]  # input to the locations and reasons of failures
     replies: Mapping[Job, Reply]
-    jobs: Sequence[Job]
-    """the questions that were asked; a resumed run may have replies to others, too"""
+    jobs: Sequence[Job]  # the questions that were asked; a resumed run may have replies to others, too
 
     def of(self, name: str) -> Picks:
         """The picks with an input."""

@@ -32,21 +32,17 @@ from hf_vqa_mc.scoring.table import with_interval
 from hf_vqa_mc.scoring.written_answers import NO_OTHER, written_letters
 from hf_vqa_mc.version import __version__
 
-WORDNET = "wordnet"
-"""The model that needs none: the heuristics of the audit."""
+WORDNET = "wordnet"  # the model that needs none: the heuristics of the audit
 INSTRUCTION = (
     'The answer "{letter}. {target}" is correct. Which of the other choices are also correct answers to this '
     "question, so that a careful person would accept them, too? Reply with their letters only, separated by commas, "
     f'or with "{NO_OTHER}".'
 )
 """Last line of a prompt; ``letter`` and ``target`` are of the correct choice."""
-UNKNOWN, NO, YES = -1, 0, 1
-"""Whether a decoy is flagged; unknown without a reply that can be read."""
+UNKNOWN, NO, YES = -1, 0, 1  # whether a decoy is flagged; unknown without a reply that can be read
 VERDICTS_OF = {UNKNOWN: "", NO: WRONG, YES: CORRECT}
-MOST_TYPES = 20
-"""Maximum number of question types, the most frequent first."""
-RESAMPLES = 2_000
-"""Bootstrap samples of images for the interval of F1."""
+MOST_TYPES = 20  # maximum number of question types, the most frequent first
+RESAMPLES = 2_000  # bootstrap samples of images for the interval of F1
 
 
 Found = dict[int, frozenset[int] | None]
@@ -59,20 +55,15 @@ class Judgement:
 
     judge: str
     location: str
-    run: dict[str, Any]
-    """settings of the run"""
+    run: dict[str, Any]  # settings of the run
     decoys: pd.DataFrame
     """one row per decoy of the judged rows: row, question_id, choice, kind, question_type ("" where there is none),
     cluster (number of the image, or of the question), flag by the judge and by wordnet, and label by people if given:
     UNKNOWN, NO or YES"""
-    n_rows: int
-    """judged rows"""
-    unparsed: list[str]
-    """replies that are no list of choices"""
-    failures: list[str]
-    """reasons of rows without a reply"""
-    benchmark_notes: tuple[str, ...] = ()
-    """see `Benchmark.notes`"""
+    n_rows: int  # judged rows
+    unparsed: list[str]  # replies that are no list of choices
+    failures: list[str]  # reasons of rows without a reply
+    benchmark_notes: tuple[str, ...] = ()  # see `Benchmark.notes`
 
     def verdicts(self) -> list[Verdict]:
         """A verdict on each decoy, for ``vqa-mc remedy --reject``; none for rows without a reply that can be read."""

@@ -11,20 +11,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-PLACEHOLDER = re.compile(r"<image (\d+)>")
-"""The position of an image in the text of a prompt, by its number from 1."""
+PLACEHOLDER = re.compile(r"<image (\d+)>")  # the position of an image in the text of a prompt, by its number from 1
 
 
 @dataclass(frozen=True)
 class Prompt:
     """A question as a model is shown it."""
 
-    text: str
-    """question, lettered choices and instruction; only what its input and method show"""
-    choices: tuple[str, ...]
-    """the choices in the order shown; also if ``text`` does not list them"""
-    question: str = ""
-    """the question alone; "" if it is hidden"""
+    text: str  # question, lettered choices and instruction; only what its input and method show
+    choices: tuple[str, ...]  # the choices in the order shown; also if ``text`` does not list them
+    question: str = ""  # the question alone; "" if it is hidden
     images: tuple[bytes, ...] = ()
     """content of PNG, JPEG, GIF or WEBP files, in the row's order; empty if no image is shown"""
 
@@ -63,18 +59,13 @@ class Prompt:
 class Reply:
     """What a model returns for a prompt."""
 
-    text: str | None = None
-    """the generated text"""
+    text: str | None = None  # the generated text
     scores: tuple[float | None, ...] | None = None
     """(choices,): a score of each choice, such as the log-probability of its letter or text; None if unknown"""
-    lengths: tuple[int, ...] | None = None
-    """(choices,): number of tokens of each choice's text, for likelihoods"""
-    tokens: tuple[int, int] | None = None
-    """tokens read and generated, if known"""
-    cut_off: bool = False
-    """whether the text ended at the maximum number of tokens"""
-    failure: str = ""
-    """why there is no answer to this prompt; "" if there is one"""
+    lengths: tuple[int, ...] | None = None  # (choices,): number of tokens of each choice's text, for likelihoods
+    tokens: tuple[int, int] | None = None  # tokens read and generated, if known
+    cut_off: bool = False  # whether the text ended at the maximum number of tokens
+    failure: str = ""  # why there is no answer to this prompt; "" if there is one
 
 
 class LanguageModel(Protocol):

@@ -19,8 +19,7 @@ class Input:
     """the question's image, that of another question at random, a gray one of the same size, or none"""
     question: bool
     choices: bool
-    sentence: str
-    """what it shows, for tables and pages"""
+    sentence: str  # what it shows, for tables and pages
 
     @property
     def is_blind(self) -> bool:
@@ -43,10 +42,8 @@ INPUTS: Listing[Input] = Listing(
     QUESTION_ONLY,
 )
 
-UNPARSED = -1
-"""The pick of a reply that names no choice."""
-FAILED = -2
-"""The pick where the model gave no reply."""
+UNPARSED = -1  # the pick of a reply that names no choice
+FAILED = -2  # the pick where the model gave no reply
 Picks = dict[str, int]
 """Rule to the index of the choice that is picked, among those shown; the first rule is the method's own."""
 
@@ -56,16 +53,12 @@ class Method:
     """A way to get an answer; ``--method``. Models have a method of the same name."""
 
     name: str
-    sentence: str
-    """for tables and pages"""
-    lists_choices: bool
-    """whether the prompt lists the choices with letters"""
+    sentence: str  # for tables and pages
+    lists_choices: bool  # whether the prompt lists the choices with letters
     picks: Callable[[Reply, Sequence[str], "Sequence[float | None] | None"], Picks]
     """From a reply, the choices as shown, and for likelihoods their scores without image and question, to the picks"""
-    instruction: str = ""
-    """last line of a prompt that lists the choices"""
-    without_choices: str = ""
-    """last line of a prompt that does not; "" if the method needs the list"""
+    instruction: str = ""  # last line of a prompt that lists the choices
+    without_choices: str = ""  # last line of a prompt that does not; "" if the method needs the list
     compares_inputs: bool = False
     """whether a pick depends on the scores of the input `inputs.CHOICES_ONLY`, which is then evaluated, too"""
 

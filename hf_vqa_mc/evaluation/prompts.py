@@ -19,8 +19,7 @@ from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
 GRAY = (128, 128, 128)
 FORMATS = {"JPEG": "jpeg", "PNG": "png", "GIF": "gif", "WEBP": "webp"}
 """Formats that models are given unchanged, to their media types; others are converted to PNG."""
-IMAGES_KEPT = 64
-"""Number of images that are kept in memory, as neighbouring questions often share theirs."""
+IMAGES_KEPT = 64  # number of images that are kept in memory, as neighbouring questions often share theirs
 
 _PLACEHOLDER = re.compile(r"(?i)<\|?(?:image|img(?=[ _#-]?\d))[ _#-]?(\d{0,2})\|?>")
 
@@ -29,12 +28,9 @@ _PLACEHOLDER = re.compile(r"(?i)<\|?(?:image|img(?=[ _#-]?\d))[ _#-]?(\d{0,2})\|
 class Job:
     """A question to ask: a row with an input and a rotation."""
 
-    row: int
-    """index among the questions"""
-    input: str
-    """a name of ``INPUTS``"""
-    rotation: int
-    """the choice at this index is shown first, and those before it last"""
+    row: int  # index among the questions
+    input: str  # a name of ``INPUTS``
+    rotation: int  # the choice at this index is shown first, and those before it last
 
 
 def rotated(count: int, rotation: int) -> list[int]:

@@ -34,10 +34,8 @@ from hf_vqa_mc.io.progress import Progress
 SETTINGS, ANSWERS = "run.json", "answers.jsonl"
 RESULTS, ROWS = "results.json", "rows.parquet"
 _JOB = ("row", "input", "rotation")
-WAITING = 2
-"""Batches per thread that are prepared before earlier ones are done."""
-FIRST_FAILURES = 8
-"""If all of the first replies are failures, the run ends."""
+WAITING = 2  # batches per thread that are prepared before earlier ones are done
+FIRST_FAILURES = 8  # if all of the first replies are failures, the run ends
 INSTRUCTED = replace(METHODS["generate"], instruction="")
 Batch = tuple[dict[Job, Reply], dict[Job, Reply]]
 """The model's replies to jobs, and the failures of those whose prompt cannot be made."""

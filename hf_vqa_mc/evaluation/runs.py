@@ -21,8 +21,7 @@ from hf_vqa_mc.scoring.table import percent, with_interval
 from hf_vqa_mc.text.markdown import one_line
 from hf_vqa_mc.text.tables import TextTable
 
-ACCURACY = "mc_accuracy"
-"""The metric of vqa-mc evaluate, named as in vqa-mc score."""
+ACCURACY = "mc_accuracy"  # the metric of vqa-mc evaluate, named as in vqa-mc score
 CLUSTER, QUESTION_TYPE = "cluster", "question_type"
 SCORED = "a file of vqa-mc score --per-question --output FILE"
 EXPECTED = f"a folder of vqa-mc evaluate or vqa-mc train, or {SCORED}"
@@ -35,20 +34,14 @@ RECORDS = ("best/training.json", "training.json")
 class Run:
     """The scores of a run."""
 
-    name: str
-    """of the model; the path if names are not distinct"""
+    name: str  # of the model; the path if names are not distinct
     path: Path
-    compared: str
-    """what was compared: a name of ``INPUTS``, "" for a file of vqa-mc score"""
+    compared: str  # what was compared: a name of ``INPUTS``, "" for a file of vqa-mc score
     metric: str
-    scores: pd.Series
-    """question id to score in [0, 1]; NaN without a reply"""
-    columns: pd.DataFrame
-    """other columns by question id, such as `CLUSTER` and `QUESTION_TYPE`"""
-    benchmark: Mapping[str, str | None]
-    """questions_sha256, dataset, config and split; None if unknown"""
-    chances: pd.Series | None = None
-    """question id to the accuracy of random guessing; None if unknown"""
+    scores: pd.Series  # question id to score in [0, 1]; NaN without a reply
+    columns: pd.DataFrame  # other columns by question id, such as `CLUSTER` and `QUESTION_TYPE`
+    benchmark: Mapping[str, str | None]  # questions_sha256, dataset, config and split; None if unknown
+    chances: pd.Series | None = None  # question id to the accuracy of random guessing; None if unknown
     rotations: int | None = None
     """number of orders of the choices in which each question was asked, at most one per choice"""
 

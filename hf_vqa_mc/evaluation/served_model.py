@@ -15,27 +15,18 @@ from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.io.redaction import redacted
 
-KEY = "OPENAI_API_KEY"
-"""Environment variable of the server's key."""
-TIMEOUT = 120.0
-"""Time limit of a request in seconds; a later reply is asked for again."""
+KEY = "OPENAI_API_KEY"  # environment variable of the server's key
+TIMEOUT = 120.0  # time limit of a request in seconds; a later reply is asked for again
 RETRIES = 6
 """Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
-MALFORMED = 3
-"""Attempts after replies that cannot be read."""
-COMPLETION = "max_completion_tokens"
-"""Parameter of models that reject ``max_tokens``."""
-NO_MODEL = "no-model-has-this-name"
-"""Name that only servers answer to that ignore names."""
-MOST_SIGNS = 300
-"""Maximum length of a server's reason in messages."""
-ALTERNATIVES = 20
-"""Number of most probable tokens that are requested, the maximum of most servers."""
+MALFORMED = 3  # attempts after replies that cannot be read
+COMPLETION = "max_completion_tokens"  # parameter of models that reject ``max_tokens``
+NO_MODEL = "no-model-has-this-name"  # name that only servers answer to that ignore names
+MOST_SIGNS = 300  # maximum length of a server's reason in messages
+ALTERNATIVES = 20  # number of most probable tokens that are requested, the maximum of most servers
 _IMAGE_LIMIT = re.compile(r"(?i)at most \d+ image|(only|more than) (one|a single|1) image|multiple images")
-MEDIA_TYPES = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
-"""By the first bytes of a file."""
-REFUSED = (401, 403, 404)
-"""Status codes that end a run: no other request can succeed."""
+MEDIA_TYPES = {b"\xff\xd8": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}  # by the first bytes of a file
+REFUSED = (401, 403, 404)  # status codes that end a run: no other request can succeed
 
 
 class ServedModel:

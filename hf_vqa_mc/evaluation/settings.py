@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.language_model import LanguageModel, Prompt
 
 VERDICTS, RESULTS = "verdicts.csv", "judge.json"
-EVALUATIONS = Path("vqa_mc_evaluations")
-"""The folder of the command's runs, which is created."""
+EVALUATIONS = Path("vqa_mc_evaluations")  # the folder of the command's runs, which is created
 
 
 @settings

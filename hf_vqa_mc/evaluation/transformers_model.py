@@ -20,15 +20,11 @@ from hf_vqa_mc.extraction.model_files import check_weights, folder_version, quie
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 LOG = logging.getLogger("hf_vqa_mc")
-TRIAL = (64, 64)
-"""Size of the images with which it is tried whether a prompt may have several."""
-FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")
-"""Files read of a model; no pickles, no code."""
+TRIAL = (64, 64)  # size of the images with which it is tried whether a prompt may have several
+FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")  # files read of a model; no pickles, no code
 EXPECTED = "expected a folder of save_pretrained, or a name on the Hub, of a causal or image-text-to-text model"
-MOST_TOKENS = 64
-"""Maximum number of generated tokens."""
-BETWEEN = (" ", "\n", "")
-"""Signs that may come before a letter and belong to its token."""
+MOST_TOKENS = 64  # maximum number of generated tokens
+BETWEEN = (" ", "\n", "")  # signs that may come before a letter and belong to its token
 
 
 class TransformersModel:

@@ -15,28 +15,23 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.version import __version__
 
-COUNT = 8
-"""Answers that are asked for: most of them do not pass the filters of a repair."""
-MAX_TOKENS = 512
-"""Maximum length of a reply, enough for `COUNT` answers of 40 words."""
+COUNT = 8  # answers that are asked for: most of them do not pass the filters of a repair
+MAX_TOKENS = 512  # maximum length of a reply, enough for `COUNT` answers of 40 words
 INSTRUCTION = (
     'The answer "{letter}. {target}" is correct. '
     f"Write {COUNT} wrong answers to this question that a careful person would consider. Each must be clearly wrong, "
     "of the same kind as the correct answer, about as long, written in the same style, and different from all choices "
     "above. Reply with one answer per line and nothing else."
 )
-_MARK = re.compile(r"^(?:[-*•]|\(?(?:\d{1,2}|[A-Za-z])[.):])\s+")
-"""The mark of a list's item."""
+_MARK = re.compile(r"^(?:[-*•]|\(?(?:\d{1,2}|[A-Za-z])[.):])\s+")  # the mark of a list's item
 
 
 class WrongAnswers(NamedTuple):
     """The wrong answers of a model."""
 
     model: str
-    answers: dict[str, list[str]]
-    """question id to texts; empty if there is no reply"""
-    failures: list[str]
-    """reasons of questions without a reply"""
+    answers: dict[str, list[str]]  # question id to texts; empty if there is no reply
+    failures: list[str]  # reasons of questions without a reply
 
 
 def write_wrong_answers(

@@ -12,31 +12,25 @@ from hf_vqa_mc.io.outputs import FolderKind, check_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
-RECORD = "export.json"
-"""What an exported folder holds."""
+RECORD = "export.json"  # what an exported folder holds
 
 
 @dataclass(frozen=True)
 class Exported:
     """Result of an export."""
 
-    name: str
-    """name of the task or dataset"""
-    files: list[Path]
-    """main files; images are not listed"""
+    name: str  # name of the task or dataset
+    files: list[Path]  # main files; images are not listed
     questions: int
-    how: list[str]
-    """commands that run it"""
-    notes: list[str] = field(default_factory=list)
-    """sentences on what was omitted or changed, and why"""
+    how: list[str]  # commands that run it
+    notes: list[str] = field(default_factory=list)  # sentences on what was omitted or changed, and why
 
 
 @dataclass(frozen=True)
 class Harness:
     """An evaluation program; listed in ``exports.HARNESSES``."""
 
-    name: str
-    """name as typed by users"""
+    name: str  # name as typed by users
     write: Callable[[Questions, Path, Progress, bool], Exported]
     """Write the tasks into a folder for the harness, created if missing; the last argument is ``--overwrite``.
 

@@ -13,14 +13,11 @@ from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.io.pictures import BrokenImage, portable_picture
 from hf_vqa_mc.io.progress import Progress
 
-FEWEST_BYTES = 49
-"""Fewer bytes give at most 64 base64 characters, which VLMEvalKit parses as the index of another row."""
+FEWEST_BYTES = 49  # fewer bytes give at most 64 base64 characters, which VLMEvalKit parses as the index of another row
 SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tif"}
 """Formats that are copied unchanged; others are converted to PNG."""
-MEDIA_TYPES = {"jpg": "jpeg", "tif": "tiff"}
-"""Media types of `SUFFIXES` that are named otherwise."""
-NAMED = 5
-"""Number of broken images that an error names."""
+MEDIA_TYPES = {"jpg": "jpeg", "tif": "tiff"}  # media types of `SUFFIXES` that are named otherwise
+NAMED = 5  # number of broken images that an error names
 
 
 def check_one_image(questions: Questions, harness: str) -> None:
@@ -61,8 +58,7 @@ class Base64Images:
     """Images by index, as base64 without line breaks; several files of rows with several images."""
 
     file: IO[bytes]
-    spans: dict[int, list[tuple[int, int]]]
-    """start and size in the file of each image file"""
+    spans: dict[int, list[tuple[int, int]]]  # start and size in the file of each image file
     suffixes: dict[int, list[str]]
 
     def __contains__(self, image: object) -> bool:

@@ -25,8 +25,7 @@ from hf_vqa_mc.evaluation.prompts import Job, Prompts, rotated
 from hf_vqa_mc.evaluation.served_model import data_uri
 from hf_vqa_mc.io.progress import silent
 
-EACH_ROTATION = "each_rotation"
-"""Name of the score whose accuracy is the mean over all rotations."""
+EACH_ROTATION = "each_rotation"  # name of the score whose accuracy is the mean over all rotations
 
 
 @solver

@@ -34,14 +34,10 @@ class TaskFolder:
     """A folder of tasks of one harness; ``harness_files`` has its templates and its program."""
 
     harness: str
-    program: str
-    """its file name in the folder"""
-    command: str
-    """runs the tasks"""
-    hidden_options: str
-    """additional options if answers are hidden"""
-    submitted: str
-    """the file of predictions if answers are hidden"""
+    program: str  # its file name in the folder
+    command: str  # runs the tasks
+    hidden_options: str  # additional options if answers are hidden
+    submitted: str  # the file of predictions if answers are hidden
     questions: Questions
 
     def how(self, folder: str, task: str) -> str:

@@ -31,19 +31,14 @@ from hf_vqa_mc.io.outputs import changed_files, entry_of, manifest_text, read_ma
 from hf_vqa_mc.io.progress import Progress
 
 HARNESS = "vlmevalkit"
-TURN = 1_000_000
-"""Difference between the index of a question and that of its copy with choices rotated by one."""
-KINDS = PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"
-"""Suffixes of the file names."""
+TURN = 1_000_000  # difference between the index of a question and that of its copy with choices rotated by one
+KINDS = PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"  # suffixes of the file names
 TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")
 """Parts of names that VLMEvalKit reads, prompts or scores differently."""
-UNNAMED = "unnamed"
-"""Category of rows without a question type, if others have one."""
-LINES = 1000
-"""Lines per write."""
+UNNAMED = "unnamed"  # category of rows without a question type, if others have one
+LINES = 1000  # lines per write
 
-Line = tuple[int, int]
-"""A row of the questions, and by how much its choices are rotated."""
+Line = tuple[int, int]  # A row of the questions, and by how much its choices are rotated
 GUARD = "\N{NO-BREAK SPACE}"
 Cells = Sequence[str | None]
 

@@ -15,8 +15,7 @@ from hf_vqa_mc.io.outputs import MANIFEST, sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
-FOLDER = Path("vqa_mc")
-"""Default folder of a build."""
+FOLDER = Path("vqa_mc")  # default folder of a build
 
 
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:

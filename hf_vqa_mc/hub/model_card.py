@@ -32,12 +32,10 @@ NOT_IN_TABLE = {"dataset", "config", "model", "output", "features", "word_vector
 _EXAMPLES = {"programs": "select: table->relate: apple,on,s [0]->query: color [1]"}
 """Form of questions to an example, if it is not text."""
 
-Record = dict[str, Any]
-"""Content of ``training.json`` without its nulls."""
+Record = dict[str, Any]  # content of ``training.json`` without its nulls
 
 
-CURVE_ROWS = 10
-"""Maximum number of validations in a card's learning curve."""
+CURVE_ROWS = 10  # maximum number of validations in a card's learning curve
 
 
 def read_record(folder: Path) -> Record:

@@ -18,8 +18,7 @@ from hf_vqa_mc.text.markdown import one_line
 CARD = "README.md"
 FILES = (CONFIG, WEIGHTS, PROCESSOR_CONFIG, WORDS_FILE, RECORD)
 """Files of a checkpoint other than the card (word vectors only of models that read them); no code and no pickle."""
-BEST = "best"
-"""The folder of a run's best checkpoint."""
+BEST = "best"  # the folder of a run's best checkpoint
 
 
 def model_shipment(request: Request, progress: Progress = silent) -> Shipment:

@@ -31,17 +31,12 @@ CONFLICT, TOO_MANY = 412, 429
 class Pushed:
     """The outcome of a push."""
 
-    url: str
-    """URL of the repository"""
-    commit: str
-    """commit of this push; the newest one if nothing had changed"""
-    changed: bool
-    """whether anything was uploaded"""
+    url: str  # URL of the repository
+    commit: str  # commit of this push; the newest one if nothing had changed
+    changed: bool  # whether anything was uploaded
     private: bool
-    created: bool
-    """whether the repository is new"""
-    removed: tuple[str, ...]
-    """files of an earlier push that were removed"""
+    created: bool  # whether the repository is new
+    removed: tuple[str, ...]  # files of an earlier push that were removed
     pull_request: str | None = None
     """URL of the pull request, new or open already; None if the commit is on the main branch"""
 

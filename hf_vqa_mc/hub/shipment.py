@@ -20,10 +20,8 @@ class ShippedFile:
     """A file, and its path in the repository."""
 
     path: str
-    content: Path | bytes
-    """local path, or the content of a generated file"""
-    sha256: str | None = None
-    """if known already"""
+    content: Path | bytes  # local path, or the content of a generated file
+    sha256: str | None = None  # if known already
 
     @property
     def size(self) -> int:
@@ -36,52 +34,38 @@ class Shipment:
     """One commit to one repository; its other files stay."""
 
     kind: Kind
-    name: str
-    """NAMESPACE/NAME"""
+    name: str  # NAMESPACE/NAME
     files: tuple[ShippedFile, ...]
-    message: str
-    """commit message"""
-    private: bool = False
-    """whether a new repository is private; an existing one keeps its visibility"""
-    left_out: tuple[str, ...] = ()
-    """files of the folder that are not uploaded, see ``other_files``"""
-    space_sdk: str | None = None
-    """SDK of a Space"""
-    inventory: Inventory | None = None
-    """inventory of a dataset; names the files of an earlier push that it replaces"""
-    pull_request: bool = False
-    """whether it is proposed to the owner of an existing repository, as a pull request"""
+    message: str  # commit message
+    private: bool = False  # whether a new repository is private; an existing one keeps its visibility
+    left_out: tuple[str, ...] = ()  # files of the folder that are not uploaded, see ``other_files``
+    space_sdk: str | None = None  # SDK of a Space
+    inventory: Inventory | None = None  # inventory of a dataset; names the files of an earlier push that it replaces
+    pull_request: bool = False  # whether it is proposed to the owner of an existing repository, as a pull request
 
 
 @dataclass(frozen=True)
 class Request:
     """Arguments of a push."""
 
-    name: str
-    """NAMESPACE/NAME"""
+    name: str  # NAMESPACE/NAME
     folder: Path | None = None
     metric: str | None = None
     private: bool = False
-    benchmark: str | None = None
-    """NAMESPACE/NAME of an evaluated dataset"""
-    task: str | None = None
-    """id of its task"""
+    benchmark: str | None = None  # NAMESPACE/NAME of an evaluated dataset
+    task: str | None = None  # id of its task
 
 
 @dataclass(frozen=True)
 class Pushable:
     """A type of object that can be pushed; listed in ``hub.PUSHABLES``."""
 
-    name: str
-    """name as typed by users"""
+    name: str  # name as typed by users
     prepare: Callable[[Request, Progress], Shipment]
     """collects the files; raises InputError unless everything can be uploaded"""
-    usage: Callable[[Shipment], str]
-    """code that loads it from the Hub"""
-    options: tuple[str, ...]
-    """options that not every type has"""
-    left_out: str = ""
-    """why a file of the folder is not uploaded"""
+    usage: Callable[[Shipment], str]  # code that loads it from the Hub
+    options: tuple[str, ...]  # options that not every type has
+    left_out: str = ""  # why a file of the folder is not uploaded
 
 
 def check_name(name: str) -> str:

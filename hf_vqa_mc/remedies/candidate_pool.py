@@ -31,8 +31,7 @@ from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
 from hf_vqa_mc.training.captions import captions_in
 
-COLUMNS = ("question_id", "text", "source")
-"""Columns of a table of candidates."""
+COLUMNS = ("question_id", "text", "source")  # columns of a table of candidates
 NEIGHBOURS = 1000
 """Candidates of a row, by question and by text each; similar ones of a large pool mostly have the same few texts."""
 _AT_A_TIME = 256

@@ -11,12 +11,9 @@ from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int64s, Ints
 from hf_vqa_mc.errors import InputError
 
 FOLDS = 5
-MOST_FITTED = 20_000
-"""Rows that a probe is fitted on; more are sampled."""
-STRENGTH = 0.3
-"""Logistic regression: C."""
-Scores = Float64s
-"""(rows, choices): higher for a choice that looks more like the target"""
+MOST_FITTED = 20_000  # rows that a probe is fitted on; more are sampled
+STRENGTH = 0.3  # logistic regression: C
+Scores = Float64s  # (rows, choices): higher for a choice that looks more like the target
 Fit = Callable[[Int64s, int], Callable[[Int64s], Scores]]
 """Takes numbers of training rows and a seed, returns a function from numbers of rows to their scores."""
 

@@ -16,12 +16,9 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.remedies.cross_fitting import Scores, boosted, conditional_logit, fitted_rows, sparse_columns
 from hf_vqa_mc.remedies.row_features import Columns, TextForms, TextSpace, choice_columns, in_blocks
 
-HASHED = 2**15
-"""Columns of hashed words."""
-TREES, RATE, LEAVES = 60, 0.1, 12
-"""Boosting: see `boosted`."""
-SHARE_PRIOR = 1.0
-"""Presentations that a text's share as a target is shrunk by."""
+HASHED = 2**15  # columns of hashed words
+TREES, RATE, LEAVES = 60, 0.1, 12  # boosting: see `boosted`
+SHARE_PRIOR = 1.0  # presentations that a text's share as a target is shrunk by
 INPUTS = (ProbeInputs.CHOICES, ProbeInputs.QUESTION)
 
 Score = Callable[[Columns, Int32s, Int32s], Scores]

@@ -20,21 +20,16 @@ from hf_vqa_mc.remedies.cross_fitting import FOLDS, Fit, Scores, conditional_log
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, choice_columns, texts_and_questions
 from hf_vqa_mc.text.embeddings import normalised
 
-LSA_SIZE = 48
-"""Dimensions of latent semantic analysis."""
+LSA_SIZE = 48  # dimensions of latent semantic analysis
 FOREST, LARGE_FOREST, EXTRA_TREES = (100, 8, 0.5), (100, 20, 0.15), (50, 8, 0.5)
 """n_estimators, min_samples_leaf and max_samples. On NExT-QA (20,000 choices), the values of `FOREST` find 0.1 points
 more in three times the time; on A-OKVQA (4,000), those of `LARGE_FOREST` find 2 to 3 points less."""
-LARGE = 10_000
-"""Choices from which on a forest is large."""
-HASHED = 2**17
-"""Columns of hashed word pairs."""
+LARGE = 10_000  # choices from which on a forest is large
+HASHED = 2**17  # columns of hashed word pairs
 HIDDEN, EPOCHS, BATCH, RATE, DECAY, DROPOUT = 32, 8, 64, 2e-3, 1e-2, 0.3
 """Network: hidden units, epochs, rows per step, learning rate and weight decay of AdamW, dropout of its inputs."""
-SMOOTHING = 2.0
-"""Presentations added to each word in naive Bayes."""
-SELECTION_SEED, REPORT_SEED = 101, 202
-"""Added to the seed of their folds, see `group_folds`."""
+SMOOTHING = 2.0  # presentations added to each word in naive Bayes
+SELECTION_SEED, REPORT_SEED = 101, 202  # added to the seed of their folds, see `group_folds`
 
 
 @dataclass(frozen=True, eq=False)

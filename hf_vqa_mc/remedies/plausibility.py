@@ -23,28 +23,18 @@ from hf_vqa_mc.text.embeddings import Embeddings, normalised
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
-NEIGHBOURS = 20
-"""Similar questions whose choices a candidate is compared with."""
-SIMILAR = 2
-"""Choices of rows with similar questions, besides one of a random other row, for each published choice."""
-MODELS = 2
-"""Models with other negatives, whose log odds are averaged."""
-TREES, RATE, LEAVES = 75, 0.2, 15
-"""Boosting: see `boosted`; twice the trees at half the rate are no more accurate."""
-_LARGEST = 5
-"""Nearest choices of similar questions whose mean cosine is a feature."""
-SIZE = 128
-"""Dimensions of the random projection of hypernyms and word forms."""
-LAST_WORD = 2.0
-"""Weight of the last word, mostly the head of a phrase, relative to the others."""
+NEIGHBOURS = 20  # similar questions whose choices a candidate is compared with
+SIMILAR = 2  # choices of rows with similar questions, besides one of a random other row, for each published choice
+MODELS = 2  # models with other negatives, whose log odds are averaged
+TREES, RATE, LEAVES = 75, 0.2, 15  # boosting: see `boosted`; twice the trees at half the rate are no more accurate
+_LARGEST = 5  # nearest choices of similar questions whose mean cosine is a feature
+SIZE = 128  # dimensions of the random projection of hypernyms and word forms
+LAST_WORD = 2.0  # weight of the last word, mostly the head of a phrase, relative to the others
 LEAST_DEPTH, MOST_DEPTH = 2, 8
 """WordNet depths of the hypernyms that are types: less deep ones fit anything, deeper ones are single things."""
-MOST_HYPONYMS = 11_000
-"""Synsets with more hyponyms (object, whole, organism) are no types; artifacts and persons are."""
-SENSES = 2
-"""Senses of a word whose types count; rare ones, such as "dog" for an andiron, make anything similar."""
-BROADER = 10
-"""A shared type has at most this many times the hyponyms of the narrowest that the choices share."""
+MOST_HYPONYMS = 11_000  # synsets with more hyponyms (object, whole, organism) are no types; artifacts and persons are
+SENSES = 2  # senses of a word whose types count; rare ones, such as "dog" for an andiron, make anything similar
+BROADER = 10  # A shared type has at most this many times the hyponyms of the narrowest that the choices share
 _FORM_WEIGHT = 2.0
 _ENDINGS = ("ing", "ed", "ly", "s")
 

@@ -19,14 +19,10 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.remedies.remedied import Remedied
 
-MOST_PRUNED = 0.5
-"""Maximum fraction of the rows that is removed."""
-ROUND = 0.05
-"""Fraction of the published rows that a round removes."""
-LEAST_ROWS = 100
-"""Minimum number of remaining rows."""
-UNLIMITED = 1e9
-"""Time limit of the probes in seconds."""
+MOST_PRUNED = 0.5  # maximum fraction of the rows that is removed
+ROUND = 0.05  # fraction of the published rows that a round removes
+LEAST_ROWS = 100  # minimum number of remaining rows
+UNLIMITED = 1e9  # time limit of the probes in seconds
 
 
 def prune(benchmark: Benchmark, to_gain: float, seed: int = 0, progress: Progress = silent) -> Remedied:

@@ -23,8 +23,7 @@ from hf_vqa_mc.scoring.table import percent, points
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.many_texts import comparable_texts
 
-MOSTLY = 0.5
-"""A larger fraction of fallbacks is reported in a sentence."""
+MOSTLY = 0.5  # A larger fraction of fallbacks is reported in a sentence
 
 
 class Remedied(NamedTuple):

@@ -32,12 +32,10 @@ from hf_vqa_mc.remedies.replacements import ChangedDecoy, Replacements
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
-BUDGET, ROUNDS = 0.2, 3
-"""Default largest share of decoys that are changed, and largest number of rounds."""
+BUDGET, ROUNDS = 0.2, 3  # default largest share of decoys that are changed, and largest number of rounds
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
-_POOL = "\0pool"
-"""Name of the candidates among the splits."""
+_POOL = "\0pool"  # name of the candidates among the splits
 
 
 class Repaired(NamedTuple):

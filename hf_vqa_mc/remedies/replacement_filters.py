@@ -24,14 +24,12 @@ from hf_vqa_mc.remedies.row_features import TextSpace
 from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 
-WUP_THRESHOLD = 0.9
-"""Chao et al. 2018, Sect. 4.1."""
+WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1
 MOST_SIMILAR = 0.75
 """Largest cosine with the target in any embedding, unless both are different numbers, colours or animals."""
 UNBALANCED = 0.01
 """Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
-NEAR_DUPLICATE = 0.9
-"""Largest cosine with another decoy of the row, likewise."""
+NEAR_DUPLICATE = 0.9  # largest cosine with another decoy of the row, likewise
 
 
 class Refusal(StrEnum):

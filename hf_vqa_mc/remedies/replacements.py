@@ -21,27 +21,22 @@ from hf_vqa_mc.remedies.replacement_filters import (
 )
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, row_vectors, similar_rows
 
-NEIGHBOURS = 80
-"""Rows with similar questions, whose choices are candidates."""
+NEIGHBOURS = 80  # rows with similar questions, whose choices are candidates
 LEAST_SIMILAR, CHOICES_WEIGHT = 0.7, 3.0
 """Smallest similarity of a row whose choices are candidates, and weight of the choices in it; see `row_vectors`.
 
 Of 380 new decoys of A-OKVQA that were read, those of rows with similar choices suit the question most often (area
 under the ROC curve 0.73; similar questions 0.63, learned plausibility above its floor 0.55)."""
-MOST_SCORED = 60
-"""Candidates of a row that the probes score, those of the most similar rows first."""
-SIMILARITY_WEIGHT = 3.0
-"""Weight of the rows' similarity; leads are in standard deviations of the scores."""
+MOST_SCORED = 60  # candidates of a row that the probes score, those of the most similar rows first
+SIMILARITY_WEIGHT = 3.0  # weight of the rows' similarity; leads are in standard deviations of the scores
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.2
-"""Share of the published choices that are less plausible than any new decoy."""
+PLAUSIBLE = 0.2  # share of the published choices that are less plausible than any new decoy
 _CANDIDATES = np.dtype(
     [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32),
      ("odds", np.float64), ("lead", np.float64)]
 )  # fmt: skip
-Candidates = NDArray[np.void]
-"""Texts that may replace the choice in a column of a row."""
+Candidates = NDArray[np.void]  # texts that may replace the choice in a column of a row
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,11 @@ from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int3
 from hf_vqa_mc.decoys.rng import mixed
 from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings
 
-Columns = NDArray[np.float32]
-"""(rows, choices, columns)"""
-AXES = 8
-"""Principal components of an embedding that are features."""
+Columns = NDArray[np.float32]  # (rows, choices, columns)
+AXES = 8  # principal components of an embedding that are features
 BEGINNING = 2
 """First words that questions share, such as "Where is", so that a choice of the one can be one of the other."""
-_PREFIXES = (1, 2)
-"""Numbers of first words of the question that are crossed with the words of a choice."""
+_PREFIXES = (1, 2)  # numbers of first words of the question that are crossed with the words of a choice
 _AT_A_TIME = 512
 
 
@@ -108,8 +105,7 @@ class TextForms:
         self._of_text = np.append(vocabulary.keys, 0).astype(np.int64)
         self._first_question = len(vocabulary.key_texts)
         self._beginnings = vocabulary.beginnings
-        self.lengths = np.array([*map(len, vocabulary.choices), 0], np.float32)
-        """(texts + 1,): characters"""
+        self.lengths = np.array([*map(len, vocabulary.choices), 0], np.float32)  # (texts + 1,): characters
         upper = [float(text[:1].isupper()) for text in vocabulary.choices]
         digits = [float(any(sign.isdigit() for sign in text)) for text in vocabulary.choices]
         stops = [float(text.rstrip()[-1:] in ".!?") for text in vocabulary.choices]

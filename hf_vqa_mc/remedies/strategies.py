@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.remedied import Remedied
 
-TO_GAIN = 0.05
-"""Default of ``--prune``."""
+TO_GAIN = 0.05  # default of ``--prune``
 SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_url")
 """Options that name candidates for decoys which answer no question."""
 SET_OPTIONS = tuple(one.name for one in fields(SetSettings))
-OFTEN = 2
-"""Questions per image, and rows per distinct answer, from which other rows' answers replace all decoys."""
+OFTEN = 2  # questions per image, and rows per distinct answer, from which other rows' answers replace all decoys
 
 
 @settings

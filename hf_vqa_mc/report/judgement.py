@@ -34,8 +34,7 @@ class Figure(NamedTuple):
     name: str
     before: Side | None
     after: Side | None
-    text: Callable[[float], str] = percent
-    """formats a value"""
+    text: Callable[[float], str] = percent  # formats a value
 
     def as_json(self) -> dict[str, Any]:
         """The row with what is known of each side."""

@@ -20,8 +20,7 @@ from hf_vqa_mc.scoring.table import Line, Table, line
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.normalisation import comparable
 
-TIE = 1e-9
-"""Differences of scores below this share of a set's range are ties, which are broken at random."""
+TIE = 1e-9  # differences of scores below this share of a set's range are ties, which are broken at random
 CROSSED = {kind.name for kind in SET_KINDS.values() if kind.crossed}
 SQUARES = {kind.name for kind in SET_KINDS.values() if kind.square}
 
@@ -32,30 +31,19 @@ Ints = NDArray[np.int64]
 class SetAccuracy(TypedDict):
     """Fractions in [0, 1]; None if there is nothing to average or the scores are missing."""
 
-    row_accuracy: float
-    """rows of the sets whose target is picked"""
-    set_accuracy: float
-    """sets with all rows right"""
-    question_accuracy: float | None
-    """questions of grids and Latin squares that are right on all their images"""
-    image_accuracy: float | None
-    """images of grids and Latin squares that are right for all their questions"""
-    assignment_row_accuracy: float | None
-    """rows that the best assignment of rows to choices gives their target"""
-    assignment_set_accuracy: float | None
-    """sets in which it gives all rows their target (GroupMatch)"""
-    chance: dict[str, float | None]
-    """each accuracy's expected value for random picks, or random assignments"""
-    stderr: dict[str, float | None]
-    """standard errors, clustered by set"""
-    interval: dict[str, list[float] | None]
-    """95% intervals, clustered by set"""
+    row_accuracy: float  # rows of the sets whose target is picked
+    set_accuracy: float  # sets with all rows right
+    question_accuracy: float | None  # questions of grids and Latin squares that are right on all their images
+    image_accuracy: float | None  # images of grids and Latin squares that are right for all their questions
+    assignment_row_accuracy: float | None  # rows that the best assignment of rows to choices gives their target
+    assignment_set_accuracy: float | None  # sets in which it gives all rows their target (GroupMatch)
+    chance: dict[str, float | None]  # each accuracy's expected value for random picks, or random assignments
+    stderr: dict[str, float | None]  # standard errors, clustered by set
+    interval: dict[str, list[float] | None]  # 95% intervals, clustered by set
     rows: int
     sets: int
-    rows_without_set: int
-    """rows that are in no set, which are not scored"""
-    per_kind: dict[str, dict[str, Any]]
-    """the same figures by kind of set and number of choices k"""
+    rows_without_set: int  # rows that are in no set, which are not scored
+    per_kind: dict[str, dict[str, Any]]  # the same figures by kind of set and number of choices k
     per_question: dict[str, list[float | None]] | None
     """whether each row, its set ... is right; None for rows in no set"""
 
@@ -64,12 +52,9 @@ class Measure(NamedTuple):
     """An accuracy of units, each of which is right if all its rows are."""
 
     name: str
-    label: str
-    """its line in the table"""
-    unit: str
-    """row, set, question or image"""
-    assigned: bool = False
-    """whether rows are assigned to choices jointly; otherwise each row's own prediction counts"""
+    label: str  # its line in the table
+    unit: str  # row, set, question or image
+    assigned: bool = False  # whether rows are assigned to choices jointly; otherwise each row's own prediction counts
 
 
 MEASURES = (
@@ -89,12 +74,9 @@ class ClosedSets(NamedTuple):
     rows have the same k choices, and each choice is the target of one of them.
     """
 
-    rows: Ints
-    """(rows,): index of each row in the columns"""
-    kinds: list[str]
-    """set_kind of each set, in the order of the set_ids"""
-    sizes: Ints
-    """(sets,): number of choices"""
+    rows: Ints  # (rows,): index of each row in the columns
+    kinds: list[str]  # set_kind of each set, in the order of the set_ids
+    sizes: Ints  # (sets,): number of choices
     unit_of: dict[str, Ints]
     """(rows,): number of each row's row, set, question and image; -1 for questions and images of uncrossed sets"""
 
@@ -164,14 +146,10 @@ def set_accuracy(
 
 
 class _Units(NamedTuple):
-    of_row: Ints
-    """(rows,): number of each row's unit; -1 for none"""
-    scores: Floats
-    """(units,): 1 if right, else 0"""
-    chance: Floats
-    """(units,): probability that it is right by chance"""
-    sets: Ints
-    """(units,): number of its set"""
+    of_row: Ints  # (rows,): number of each row's unit; -1 for none
+    scores: Floats  # (units,): 1 if right, else 0
+    chance: Floats  # (units,): probability that it is right by chance
+    sets: Ints  # (units,): number of its set
 
 
 def _units(measure: Measure, sets: ClosedSets, right: NDArray[np.bool_] | None) -> _Units:

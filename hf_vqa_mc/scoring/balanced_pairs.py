@@ -21,21 +21,14 @@ COUNTING = "how many"
 class VqaPairAccuracy(TypedDict):
     """Fractions of the pairs in [0, 1]; None if there is no such pair or a required column is missing."""
 
-    all: float
-    """pairs of which both questions have consensus accuracy 1"""
-    number: float | None
-    """the same among the pairs whose answer types both are ``number``"""
-    count: float | None
-    """the same among the pairs whose questions both begin with ``how many``"""
-    both_right: float
-    """the same as `all`; Goyal et al. report this and the next two (arXiv 1612.00837, section 4)"""
-    identical: float
-    """pairs with the same text as both predictions, correct or not"""
+    all: float  # pairs of which both questions have consensus accuracy 1
+    number: float | None  # the same among the pairs whose answer types both are ``number``
+    count: float | None  # the same among the pairs whose questions both begin with ``how many``
+    both_right: float  # the same as `all`; Goyal et al. report this and the next two (arXiv 1612.00837, section 4)
+    identical: float  # pairs with the same text as both predictions, correct or not
     different: float
-    stderr: float | None
-    """standard error of `all`, over the pairs"""
-    interval: list[float]
-    """95% interval of `all`, over the pairs"""
+    stderr: float | None  # standard error of `all`, over the pairs
+    interval: list[float]  # 95% interval of `all`, over the pairs
 
 
 def vqa_pair_accuracy(

@@ -18,11 +18,9 @@ from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import Table, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
-ENOUGH = 3
-"""Matches among the other annotators that make an answer fully correct."""
+ENOUGH = 3  # matches among the other annotators that make an answer fully correct
 
-QUESTIONS_AT_A_TIME = 20_000
-"""Questions per batch when computing chance."""
+QUESTIONS_AT_A_TIME = 20_000  # questions per batch when computing chance
 
 Protocol = Literal["2021", "2017"]
 

@@ -30,27 +30,21 @@ class GqaScore(Accuracy):
     """Fractions in [0, 1] except distribution and grounding; None if an input is missing or no question applies."""
 
     binary: float | None
-    open: float | None
-    """accuracy of the questions of structural type query; ``binary`` is that of all others"""
+    open: float | None  # accuracy of the questions of structural type query; ``binary`` is that of all others
     per_structural_type: dict[str, float]
     per_semantic_type: dict[str, float]
     per_detailed_type: dict[str, float]
-    per_steps: dict[int, float]
-    """accuracy by the number of reasoning steps"""
-    per_length: dict[int, float]
-    """accuracy by the number of words of the question"""
+    per_steps: dict[int, float]  # accuracy by the number of reasoning steps
+    per_length: dict[int, float]  # accuracy by the number of words of the question
     consistency: float | None
     entailed_missing: int
     """number of entailed questions without record or prediction; if there are any, consistency is None"""
     validity: float
-    plausibility: float
-    """validity and plausibility are 0.0 without choices, as in the official program"""
+    plausibility: float  # validity and plausibility are 0.0 without choices, as in the official program
     distribution: float
     """chi-square distance between gold and predicted answers, divided by 100: lower is better, 0 or more"""
-    grounding: float | None
-    """percent of the attention on the relevant regions; can exceed 100"""
-    per_question: dict[str, float] | None
-    """accuracy of each balanced question, by its id"""
+    grounding: float | None  # percent of the attention on the relevant regions; can exceed 100
+    per_question: dict[str, float] | None  # accuracy of each balanced question, by its id
 
 
 def gqa_score(

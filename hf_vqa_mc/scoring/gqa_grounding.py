@@ -9,18 +9,13 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import ById, Questions, by_question_id, text_id
 
-LEAST = 1e-6
-"""Sides of a box are at least that long, so that a box without area lies in the cell of its corner."""
+LEAST = 1e-6  # sides of a box are at least that long, so that a box without area lies in the cell of its corner
 
-POINTING = ("question", "fullAnswer")
-"""Annotations whose objects count; those of the short answer do not."""
-SCENE = "scene"
-"""Field of an operation that adds the whole image."""
-CELLS = 1 << 22
-"""Maximum number of map values per batch, unless a single map has more."""
+POINTING = ("question", "fullAnswer")  # annotations whose objects count; those of the short answer do not
+SCENE = "scene"  # field of an operation that adds the whole image
+CELLS = 1 << 22  # maximum number of map values per batch, unless a single map has more
 
-Region = tuple[float, float, float, float]
-"""Left, top, right and bottom edge, in widths and heights of the image."""
+Region = tuple[float, float, float, float]  # left, top, right and bottom edge, in widths and heights of the image
 
 WHOLE_IMAGE: Region = (0.0, 0.0, 1.0, 1.0)
 

@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 class Input:
     """An input file of a scheme."""
 
-    name: str
-    """name of the function's argument, and on the command line"""
+    name: str  # name of the function's argument, and on the command line
     read: Callable[[Path, "Annotations"], Any]
-    what: str = ""
-    """content of the file, for messages"""
+    what: str = ""  # content of the file, for messages
     required: bool = False
-    complement: str = ""
-    """another input that it requires"""
-    kinds: tuple[str, ...] = ()
-    """names of the kinds of annotations that it applies to; empty for all"""
+    complement: str = ""  # another input that it requires
+    kinds: tuple[str, ...] = ()  # names of the kinds of annotations that it applies to; empty for all
 
     @property
     def flag(self) -> str:
@@ -131,8 +127,7 @@ QUESTIONS = Input("questions", read_questions, kinds=("vqa", "tdiuc"))
 """VQA: choices of the multiple-choice task, and questions for pairs; TDIUC: questions absurd for other images."""
 PAIRS = Input("pairs", read_pairs, "the list of balanced pairs", required=True)
 """VQA2; not needed with the rows of vqa2_pairs, which hold them."""
-ANSWER_VOCABULARY = Input("answer_vocabulary", read_vocabulary)
-"""TDIUC: answers that the model can give."""
+ANSWER_VOCABULARY = Input("answer_vocabulary", read_vocabulary)  # TDIUC: answers that the model can give
 CHOICES: Input = Input(
     "choices", lambda path, found: read_by_id(path, found, CHOICES.flag, fields=("plausible", "valid"))
 )

@@ -19,13 +19,11 @@ from hf_vqa_mc.scoring.table import Table, by_type, line
 class McAccuracy(Accuracy):
     """Fractions in [0, 1]; None if a required column is missing."""
 
-    chance: float | None
-    """accuracy of picking a choice at random"""
+    chance: float | None  # accuracy of picking a choice at random
     per_question_type: dict[str, float] | None
     chosen_kinds: dict[str, float] | None
     """share of the questions for which a choice of this kind (target, orig, iou, qou, random) was picked"""
-    offered_kinds: dict[str, float] | None
-    """expected shares of random guessing"""
+    offered_kinds: dict[str, float] | None  # expected shares of random guessing
     per_question: list[float] | None
 
 

@@ -12,10 +12,8 @@ TASKS = {"Open-Ended": "OpenEnded", "Multiple-Choice": "MultipleChoice"}
 """A header's task_type, and the same in file names."""
 SUBSETS = {"train": "train2014", "validation": "val2014"}
 """VQA's data_subtype of the splits of configs whose source declares none."""
-DIGITS = 2
-"""Digits to which the official program rounds percentages."""
-LONGEST_NAME = 100
-"""Bytes of a model or subset in file names; file systems allow 255 in total."""
+DIGITS = 2  # digits to which the official program rounds percentages
+LONGEST_NAME = 100  # bytes of a model or subset in file names; file systems allow 255 in total
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _NAMED = re.compile(r"(mscoco|abstract_v002)_((?:train|val|test|test-dev)20\d\d)")

@@ -28,11 +28,9 @@ from hf_vqa_mc.scoring.scheme import Answer
 from hf_vqa_mc.scoring.written_answers import written_choice
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
-OTHER_ID_COLUMNS = ("index", "id")
-"""Read where there is none of `ID_COLUMNS`."""
+OTHER_ID_COLUMNS = ("index", "id")  # read where there is none of `ID_COLUMNS`
 ANSWER_COLUMNS = ("answer", "prediction", "label")
-SCORES_COLUMN = "scores"
-"""Optional column: the model's score of each choice, in their order."""
+SCORES_COLUMN = "scores"  # optional column: the model's score of each choice, in their order
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
 HEADER_FIELDS = frozenset({"info", "license", "data_type", "data_subtype", "task_type", "annotations", "questions"})
@@ -41,17 +39,13 @@ FIRST_FIELD = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.)', re.DOTALL)
 """The name of the first field of a JSON object, and the first character of its value."""
 GUARD = "\N{NO-BREAK SPACE}"
 """End of cells in files of ``vqa-mc export vlmevalkit`` that pandas would change otherwise."""
-LONGEST_CELL = 1 << 26
-"""Characters; files of VLMEvalKit hold images in cells."""
+LONGEST_CELL = 1 << 26  # characters; files of VLMEvalKit hold images in cells
 
 _SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
-_KEY = "key of the object"
-"""Column of the ids of an object id -> record."""
+_KEY = "key of the object"  # column of the ids of an object id -> record
 _RESPONSES, _FILTER, _ROW_NUMBER = "filtered_resps", "filter", "doc_id"
-_BATCH = 10_000
-"""rows"""
-_HEAD = 1 << 16
-"""bytes"""
+_BATCH = 10_000  # rows
+_HEAD = 1 << 16  # bytes
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
 _EXPECTED = {
     _TEXT: "text (an index of the choices goes under 'label' or 'prediction')",
@@ -59,8 +53,7 @@ _EXPECTED = {
     _TEXT | _INDEX: "text, or the index of a choice as a whole number",
 }
 
-_Rows = tuple[str, Iterator[Records]]
-"""The format, a key of `_READERS` or "records", and the rows in batches."""
+_Rows = tuple[str, Iterator[Records]]  # the format, a key of `_READERS` or "records", and the rows in batches
 _Convert = Callable[[Records], Records]
 _Layout = tuple[_Convert, str, str, frozenset[type], bool]
 
@@ -69,14 +62,10 @@ _Layout = tuple[_Convert, str, str, frozenset[type], bool]
 class Predictions:
     """Answers by question id."""
 
-    location: str
-    """the file, for messages"""
-    answers: dict[str, Answer]
-    """question id as text to answer; the last one if there are several"""
-    repeated: tuple[str, ...]
-    """ids that occurred more than once"""
-    from_csv: bool
-    """whether text may represent a number"""
+    location: str  # the file, for messages
+    answers: dict[str, Answer]  # question id as text to answer; the last one if there are several
+    repeated: tuple[str, ...]  # ids that occurred more than once
+    from_csv: bool  # whether text may represent a number
     scores: dict[str, Any] = field(default_factory=dict)
     """question id to the content of `SCORES_COLUMN`, unchecked; empty if there is no such column"""
 

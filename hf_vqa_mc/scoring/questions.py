@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
 
-Column = Sequence[Any] | NDArray[Any]
-"""One value per question."""
+Column = Sequence[Any] | NDArray[Any]  # one value per question
 ById = Iterable[Mapping[str, Any]] | Mapping[str, Any] | Mapping[int, Any]
 """A list of records, each with its question's id, or a mapping from id to value."""
-EXACT = 2**53
-"""Whole numbers up to this one are exact as floating-point numbers."""
+EXACT = 2**53  # whole numbers up to this one are exact as floating-point numbers
 ID_FIELDS = ("question_id", "questionId")
 RECORD = (dict, Mapping)
 """Types of a record; dict first, because isinstance with it is four times as fast as with Mapping."""
@@ -34,8 +32,7 @@ class Questions:
         self._columns = {name: as_list(name, column) for name, column in needed.items()}
         self._columns |= {name: as_list(name, column) for name, column in given.items() if column is not None}
         check_lengths(self._columns)
-        self.count = len(next(iter(self._columns.values())))
-        """number of questions"""
+        self.count = len(next(iter(self._columns.values())))  # number of questions
         if not self.count:
             raise InputError("no questions to score")
         ids = self.groups("question_ids") or []

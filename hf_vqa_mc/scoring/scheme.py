@@ -13,10 +13,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.inputs import Input
 from hf_vqa_mc.scoring.table import Table, line
 
-Answer = str | int
-"""Text, or the index of the picked choice."""
-DEFAULT_PROTOCOL = "2021"
-"""The year of VQA's official program to follow."""
+Answer = str | int  # text, or the index of the picked choice
+DEFAULT_PROTOCOL = "2021"  # the year of VQA's official program to follow
 NEEDED = {
     "answers": "the answers of several annotators; the {} of {} have one each",
     "gold": "one correct answer per question; the {} of {} have no multiple_choice_answer",
@@ -37,8 +35,7 @@ class QuestionKind:
 
     name: str
     description: str
-    gold: str
-    """description of the right answer"""
+    gold: str  # description of the right answer
     ignores_others: bool = False
     """whether predictions for other questions are ignored, as in the official program; otherwise they are errors"""
 
@@ -55,28 +52,22 @@ class Annotations:
 
     kind: QuestionKind
     location: str
-    ids: list[str | int]
-    """as published"""
+    ids: list[str | int]  # as published
     image_ids: list[str] | None = None
     question_types: list[str] | None = None
     answer_types: list[str] | None = None
     questions: list[str] | None = None
-    gold: list[str] | None = None
-    """the one right answer"""
+    gold: list[str] | None = None  # the one right answer
     answers: list[list[Any]] | None = None
     """answers of several annotators: text, or records if text does not distinguish them"""
     choices: list[list[str]] | None = None
     labels: list[int] | None = None
     choice_kinds: list[list[str]] | None = None
-    set_ids: list[str] | None = None
-    """closed answer set of each question, "" for none; None if all are in none"""
+    set_ids: list[str] | None = None  # closed answer set of each question, "" for none; None if all are in none
     set_kinds: list[str] | None = None
-    label_from: int | None = None
-    """index of the first choice, if the benchmark's labels are integers"""
-    unread: frozenset[str] = frozenset()
-    """ids of the split's rows that are no questions to score, such as open ones"""
-    records: Mapping[str, dict[str, Any]] | None = None
-    """GQA's question records by id"""
+    label_from: int | None = None  # index of the first choice, if the benchmark's labels are integers
+    unread: frozenset[str] = frozenset()  # ids of the split's rows that are no questions to score, such as open ones
+    records: Mapping[str, dict[str, Any]] | None = None  # GQA's question records by id
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """content of input files that the dataset itself holds, by the input's name"""
     about: Mapping[str, str] = field(default_factory=dict)
@@ -119,13 +110,10 @@ class Matched:
     annotations: Annotations
     answers: list[Answer | None]
     """one per question; None only for unbalanced questions of GQA; "" for texts that name no choice"""
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    """content of each input file by the input's name"""
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # content of each input file by the input's name
     protocol: str = DEFAULT_PROTOCOL
-    name: str = "predictions"
-    """name of the model in official file names"""
-    scores: list[Any] | None = None
-    """the model's scores of each question's choices, unchecked"""
+    name: str = "predictions"  # name of the model in official file names
+    scores: list[Any] | None = None  # the model's scores of each question's choices, unchecked
 
     @cached_property
     def texts(self) -> list[str | None]:
@@ -172,35 +160,25 @@ class Scheme:
     function: Callable[..., Result]
     """takes predictions, references, the columns and input files by name, ``per_question`` and
     ``protocol``; the table has the ``interval`` of the first score, or of each by name, if the result has it"""
-    title: str
-    """title of its table; may name keys of the result, and ``{gold}``, the kind's right answer"""
-    columns: tuple[str, ...] = ()
-    """arguments of ``function`` with one value per question; the others are options"""
+    title: str  # title of its table; may name keys of the result, and ``{gold}``, the kind's right answer
+    columns: tuple[str, ...] = ()  # arguments of ``function`` with one value per question; the others are options
     features: tuple[tuple[Any, Any], ...] = (("string", "string"),)
     """types of a prediction and a reference for ``evaluate``"""
     joined_by_id: bool = False
     """whether predictions and references have question ids, so that their lengths may differ"""
-    folder: Path | None = None
-    """folder of the evaluate module and its card; by default in the folder ``metrics``"""
+    folder: Path | None = None  # folder of the evaluate module and its card; by default in the folder ``metrics``
     kinds: tuple[QuestionKind, ...] = ()
     """supported kinds of annotations; without any it cannot score a predictions file"""
-    python_only: str = ""
-    """why it cannot score a predictions file"""
+    python_only: str = ""  # why it cannot score a predictions file
     references: Literal["labels", "gold", "answers"] = "gold"
     is_default: Callable[[Annotations], bool] = lambda annotations: False
     """whether it is a default scheme of supported annotations"""
-    inputs: tuple[Input, ...] = ()
-    """input files other than predictions and annotations"""
-    takes_indices: bool = False
-    """whether predictions may be indices of choices; text then matches in any letter case"""
-    one_prediction: bool = False
-    """whether several predictions for a question are an error; otherwise the last counts"""
-    has_protocols: bool = False
-    """whether it follows either of VQA's official programs"""
-    run: Callable[[Matched], Result] | None = None
-    """scores a predictions file; by default `call`"""
-    show: Callable[[Result, Matched], Table] | None = None
-    """the table without its title; by default all scores"""
+    inputs: tuple[Input, ...] = ()  # input files other than predictions and annotations
+    takes_indices: bool = False  # whether predictions may be indices of choices; text then matches in any letter case
+    one_prediction: bool = False  # whether several predictions for a question are an error; otherwise the last counts
+    has_protocols: bool = False  # whether it follows either of VQA's official programs
+    run: Callable[[Matched], Result] | None = None  # scores a predictions file; by default `call`
+    show: Callable[[Result, Matched], Table] | None = None  # the table without its title; by default all scores
     official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
     """content of official files by name; the result is None if the scheme was not run"""
 

@@ -22,16 +22,14 @@ from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
 
 _SCALARS = frozenset({str, int, bool, float, type(None)})
-_DEEPEST = 20
-"""Levels of nested values that are checked together."""
+_DEEPEST = 20  # levels of nested values that are checked together
 
 
 class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
     """A scheme as an ``evaluate`` metric; `add`, `add_batch` and `compute` take its optional columns."""
 
     scheme: ClassVar[Scheme]
-    _rows: Mapping[str, list[Any]] = MappingProxyType({})
-    """the columns of the rows added so far"""
+    _rows: Mapping[str, list[Any]] = MappingProxyType({})  # the columns of the rows added so far
 
     def __len__(self) -> int:
         """Number of rows added so far."""

@@ -12,10 +12,8 @@ Name = TypeVar("Name", str, int)
 Ratings = Sequence[Sequence[Hashable]]
 """The values that the annotators gave to each unit; units may have different numbers of them."""
 
-CONFIDENCE = 0.95
-"""Level of the two-sided intervals."""
-SMALLEST_ERROR = 1e-9
-"""A smaller standard error is a rounding error and counts as 0."""
+CONFIDENCE = 0.95  # level of the two-sided intervals
+SMALLEST_ERROR = 1e-9  # A smaller standard error is a rounding error and counts as 0
 
 
 def standard_error(
@@ -101,10 +99,8 @@ class Accuracy(TypedDict):
     """A mean of scores in [0, 1]; standard error and interval are clustered, see `standard_error`."""
 
     accuracy: float
-    stderr: float | None
-    """standard error of the accuracy"""
-    interval: list[float]
-    """95% interval of the accuracy"""
+    stderr: float | None  # standard error of the accuracy
+    interval: list[float]  # 95% interval of the accuracy
 
 
 def accuracy(scores: NDArray[np.float64], clusters: Sequence[str] | None) -> Accuracy:

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-NARROW = 60
-"""Terminal width up to which tables have no padding."""
-NAME_WIDTH = 8
-"""Minimum width of folded names."""
-MOST_TYPES = 15
-"""Maximum number of types in a table, most frequent first."""
+NARROW = 60  # terminal width up to which tables have no padding
+NAME_WIDTH = 8  # minimum width of folded names
+MOST_TYPES = 15  # maximum number of types in a table, most frequent first
 IN_JSON = "in --json/--output"
 
 
@@ -23,8 +20,7 @@ class Line(NamedTuple):
     name: str
     score: str = ""
     interval: str = ""
-    other: str = ""
-    """cell of the table's ``other`` column"""
+    other: str = ""  # cell of the table's ``other`` column
     questions: str = ""
     group: str = ""
 
@@ -33,10 +29,8 @@ class Table(NamedTuple):
     """The scores of a scheme; `rich` folds its names in a narrow terminal, and never cuts numbers."""
 
     lines: list[Line]
-    other: str = ""
-    """heading of an additional column; "" for none"""
-    missing: Mapping[str, str] = {}
-    """scores that were not computed, and their missing inputs"""
+    other: str = ""  # heading of an additional column; "" for none
+    missing: Mapping[str, str] = {}  # scores that were not computed, and their missing inputs
     title: str = ""
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":

@@ -16,14 +16,11 @@ from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
 from hf_vqa_mc.scoring.table import Table, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
-UnknownGold = Literal["merge", "keep"]
-"""Whether gold answers outside the vocabulary are merged to one per type."""
-Gold = str | tuple[str | None]
-"""A gold answer; outside the vocabulary it is a tuple, which equals no prediction."""
+UnknownGold = Literal["merge", "keep"]  # whether gold answers outside the vocabulary are merged to one per type
+Gold = str | tuple[str | None]  # A gold answer; outside the vocabulary it is a tuple, which equals no prediction
 EPSILON = 1e-10
 """Added by the authors' program to each type's percentage, so that the harmonic mean exists if a type has 0."""
-TAIL_BELOW = 1000
-"""An answer seen fewer times than this is in TDIUC-Tail."""
+TAIL_BELOW = 1000  # an answer seen fewer times than this is in TDIUC-Tail
 
 
 class TdiucMpt(Accuracy):
@@ -31,8 +28,7 @@ class TdiucMpt(Accuracy):
 
     arithmetic_mpt: float
     harmonic_mpt: float
-    arithmetic_nmpt: float
-    """mean of per_type_normalized, like the next"""
+    arithmetic_nmpt: float  # mean of per_type_normalized, like the next
     harmonic_nmpt: float
     per_type: dict[str, float]
     per_type_normalized: dict[str, float]

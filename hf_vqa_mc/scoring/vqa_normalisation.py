@@ -5,10 +5,8 @@ Equal to that program as run by Python 3: digits and white space are those of Un
 
 import re
 
-PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
-"""Removed punctuation; all other marks, including Unicode's, are kept."""
-PERIODS = 32
-"""Maximum number of removed periods: the official call passes ``re.UNICODE``, which is 32, as the count."""
+PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # removed punctuation; all other marks, including Unicode's, are kept
+PERIODS = 32  # maximum number of removed periods: the official call passes ``re.UNICODE``, which is 32, as the count
 ARTICLES = {"a", "an", "the"}
 NUMBERS = {
     "none": "0",

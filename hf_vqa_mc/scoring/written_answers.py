@@ -51,11 +51,9 @@ _BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-
 _MARKDOWN = re.compile(r"(?<![\w)\]])[*_]+|[*_]+(?![\w(\[])|`+|^#+\s")
 _FORMULA = re.compile(r"\$([^$]+)\$")
 _CONFLICT = -1
-_MOST = 8
-"""Maximum number of matches of each form that are read, the last ones, as models may repeat themselves."""
+_MOST = 8  # maximum number of matches of each form that are read, the last ones, as models may repeat themselves
 
-NO_OTHER = "none"
-"""The word for an empty list in prompts."""
+NO_OTHER = "none"  # the word for an empty list in prompts
 _NO_CHOICE = re.compile(
     r"(?:there\s+(?:is|are)\s+)?(?:none|no\s+(?:other|others|letters?)|nothing|n/a)"
     r"(?:\s+(?:of|among)\s+(?:the|these|those|them))?(?:\s+(?:other|others|remaining|choices?|options?|letters?|answers?))*"

@@ -13,10 +13,8 @@ from hf_vqa_mc.scoring.statistics import mean_of_each
 from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
 from hf_vqa_mc.text.wu_palmer import reading
 
-THRESHOLDS = (0.9, 0.0)
-"""Thresholds that the paper reports."""
-BELOW_THRESHOLD = 0.1
-"""Factor of similarities below the threshold."""
+THRESHOLDS = (0.9, 0.0)  # thresholds that the paper reports
+BELOW_THRESHOLD = 0.1  # factor of similarities below the threshold
 
 
 def wups(

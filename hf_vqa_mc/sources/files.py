@@ -181,8 +181,7 @@ class Downloads:
         return PublishedFile(name, path, found[0])
 
 
-Files: TypeAlias = Folder | Downloads
-"""The files of a source."""
+Files: TypeAlias = Folder | Downloads  # the files of a source
 
 
 def fetch(remote: RemoteFile, config: "DownloadConfig | None" = None) -> Path:

@@ -15,14 +15,11 @@ from hf_vqa_mc.studies.kind import BAD, CHOICES, CHOOSE, IMAGE, MARK, QUESTION, 
 from hf_vqa_mc.studies.measures import by_condition, by_item, summary, values, vote_bars, votes
 
 VERDICTS = "verdicts.parquet"
-WORKERS = 3
-"""Annotators per question (Chao et al. 2018, Sect. 5.2)."""
+WORKERS = 3  # annotators per question (Chao et al. 2018, Sect. 5.2)
 COMMONSENSE, AGE = "commonsense", "age"
 AGES = ("toddler (3-4)", "younger child (5-8)", "older child (9-12)", "teenager (13-17)", "adult (18+)")
-YES = 0
-"""Index of yes in the options of COMMONSENSE."""
-VOTES = (3, 6)
-"""Votes for yes, of ten, from which on a question requires common sense (47.43% and 18.14% of VQA's)."""
+YES = 0  # index of yes in the options of COMMONSENSE
+VOTES = (3, 6)  # votes for yes, of ten, from which on a question requires common sense (47.43% and 18.14% of VQA's)
 
 
 def _outcome(answered: Sequence[Answered]) -> Outcome:

@@ -20,10 +20,8 @@ from hf_vqa_mc.studies.store import Study
 
 RESULTS = FolderKind("vqa-mc study results")
 ANSWERS, ITEMS, SUMMARY, PAGE = "answers.parquet", "questions.parquet", "results.json", "report.html"
-SHOWN = 60
-"""Questions on the page: those that deserve a look first."""
-PASSED = 0.5
-"""Default fraction of attention checks below which an annotator's answers do not count."""
+SHOWN = 60  # questions on the page: those that deserve a look first
+PASSED = 0.5  # default fraction of attention checks below which an annotator's answers do not count
 
 
 @dataclass(frozen=True)
@@ -31,12 +29,9 @@ class Finished:
     """The results of a study, or of the part of it that is answered."""
 
     study: Study
-    answered: list[Answered]
-    """all answers, attention checks included"""
-    checks: dict[int, list[bool]]
-    """annotator to whether each attention check was passed"""
-    excluded: list[int]
-    """annotators whose answers do not count"""
+    answered: list[Answered]  # all answers, attention checks included
+    checks: dict[int, list[bool]]  # annotator to whether each attention check was passed
+    excluded: list[int]  # annotators whose answers do not count
     outcome: Outcome
 
     def summary(self) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from hf_vqa_mc.studies.kind import CAPTION, IMAGE, Item, StudyKind
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.studies.store import Settings
 
-LONGEST_SIDE, CANDIDATE_SIDE = 900, 320
-"""Pixels of the longer side: a question's image, and a candidate image."""
+LONGEST_SIDE, CANDIDATE_SIDE = 900, 320  # pixels of the longer side: a question's image, and a candidate image
 QUALITY = 85
 
 
@@ -26,14 +25,10 @@ QUALITY = 85
 class Material:
     """All questions that a study can ask."""
 
-    name: str
-    """dataset, config and split"""
-    items: list[Item]
-    """``pictures`` are indices of ``images``"""
-    images: Sequence[Callable[[], bytes | None]]
-    """reads the content of an image file; None if there is none"""
-    notes: tuple[str, ...] = ()
-    """see `Benchmark.notes`"""
+    name: str  # dataset, config and split
+    items: list[Item]  # ``pictures`` are indices of ``images``
+    images: Sequence[Callable[[], bytes | None]]  # reads the content of an image file; None if there is none
+    notes: tuple[str, ...] = ()  # see `Benchmark.notes`
 
 
 def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list[Item], list[bytes], tuple[str, ...]]:

@@ -16,35 +16,28 @@ IMAGE, QUESTION, CHOICES, CAPTION, ANSWER = "image", "question", "choices", "cap
 """What a condition can show: the image (or images), the question, the choices, a caption, the known answer."""
 
 
-LONGEST_TEXT = 200
-"""Maximum number of characters of a written answer."""
+LONGEST_TEXT = 200  # maximum number of characters of a written answer
 CONFIDENCES = ("no", "maybe", "yes")
 """Answers to "do you think you were able to answer the question correctly?" (Antol et al. 2015, Sect. 3)."""
-NONE = -1
-"""The answer that no image fits."""
+NONE = -1  # the answer that no image fits
 BAD = "bad_question"
-WORDS = ("apple", "bridge", "candle", "river", "window")
-"""Words that attention checks ask to write."""
+WORDS = ("apple", "bridge", "candle", "river", "window")  # words that attention checks ask to write
 
 
 @dataclass(frozen=True)
 class Form:
     """How annotators answer."""
 
-    name: str
-    """name of its template and of its behaviour in ``study.js``"""
+    name: str  # name of its template and of its behaviour in ``study.js``
     check: Callable[[Any, int], Any]
     """a value from a browser, and the number of choices or images, to the value as stored; raises InputError"""
     control: Callable[[SeededRng, Sequence[str]], tuple[str, Any]]
     """text of an attention check over these choices, and the expected value"""
     passed: Callable[[Any, Any], bool] = lambda value, expected: bool(value == expected)
     """whether a value is the expected one of an attention check"""
-    keys: tuple[tuple[str, str], ...] = ()
-    """keys and what they do, for the page's help; ``study.js`` acts on them"""
-    confidence: bool = False
-    """whether a written answer comes with a confidence"""
-    candidates: bool = False
-    """whether the images after the first are the choices"""
+    keys: tuple[tuple[str, str], ...] = ()  # keys and what they do, for the page's help; ``study.js`` acts on them
+    confidence: bool = False  # whether a written answer comes with a confidence
+    candidates: bool = False  # whether the images after the first are the choices
 
 
 @dataclass(frozen=True)
@@ -53,13 +46,10 @@ class Item:
 
     question_id: str
     question: str
-    choices: list[str]
-    """as shown; empty if answers are written"""
-    pictures: list[int]
-    """the question's images; of a form with candidates one, and these: ids in the study's file"""
+    choices: list[str]  # as shown; empty if answers are written
+    pictures: list[int]  # the question's images; of a form with candidates one, and these: ids in the study's file
     caption: str = ""
-    control: bool = False
-    """whether it is an attention check"""
+    control: bool = False  # whether it is an attention check
     known: Mapping[str, Any] = field(default_factory=dict)
     """what annotators do not see: ``image_id``; ``label`` and ``order`` of the choices in the benchmark;
     ``answers``; ``expected`` of an attention check"""
@@ -71,12 +61,9 @@ class Condition:
 
     name: str
     instruction: str
-    shows: frozenset[str]
-    """of IMAGE, QUESTION, CHOICES, CAPTION, ANSWER"""
-    annotators: int = 1
-    """default number of annotators per question"""
-    options: tuple[str, ...] = ()
-    """the same choices for all questions, instead of their own"""
+    shows: frozenset[str]  # of IMAGE, QUESTION, CHOICES, CAPTION, ANSWER
+    annotators: int = 1  # default number of annotators per question
+    options: tuple[str, ...] = ()  # the same choices for all questions, instead of their own
 
     def choices(self, item: Item) -> list[str]:
         """The choices of an item as shown."""
@@ -91,32 +78,23 @@ class Answered:
 
     item: Item
     condition: str
-    annotator: int
-    """number of the annotator, which says nothing about the person or the link"""
-    value: Any
-    """as `Form.check` returns it"""
-    seconds: float
-    """time the question was on the screen"""
-    time: float
-    """when it was answered, seconds since 1970"""
+    annotator: int  # number of the annotator, which says nothing about the person or the link
+    value: Any  # as `Form.check` returns it
+    seconds: float  # time the question was on the screen
+    time: float  # when it was answered, seconds since 1970
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What the answers of a study amount to."""
 
-    figures: Mapping[str, Any]
-    """JSON-serializable; fractions, not percent"""
-    table: Sequence[Mapping[str, Any]]
-    """the main table, one row per condition"""
-    items: Sequence[Mapping[str, Any]]
-    """one row per question and condition; what deserves a look comes first"""
-    write: Callable[[Path], None] = lambda folder: None
-    """writes the files for other commands to a folder"""
+    figures: Mapping[str, Any]  # JSON-serializable; fractions, not percent
+    table: Sequence[Mapping[str, Any]]  # the main table, one row per condition
+    items: Sequence[Mapping[str, Any]]  # one row per question and condition; what deserves a look comes first
+    write: Callable[[Path], None] = lambda folder: None  # writes the files for other commands to a folder
     bars: Callable[[Mapping[str, Any]], Sequence[tuple[str, int, bool]]] | None = None
     """for the page: the answers to a question of ``items``: text, number of annotators, and whether it is the label"""
-    usage: Sequence[str] = ()
-    """commands that read these files; FOLDER is the folder"""
+    usage: Sequence[str] = ()  # commands that read these files; FOLDER is the folder
 
 
 @dataclass(frozen=True)
@@ -125,18 +103,13 @@ class StudyKind:
 
     name: str
     title: str
-    summary: str
-    """one sentence for users who choose a kind"""
-    source: str
-    """paper and section"""
+    summary: str  # one sentence for users who choose a kind
+    source: str  # paper and section
     form: Form
     conditions: tuple[Condition, ...]
-    results: Callable[[Sequence[Answered]], Outcome]
-    """from the answers to questions that are no attention checks"""
-    reads: Callable[..., Any]
-    """reads the items, see `items`"""
-    needs: str = ""
-    """option without which items cannot be made"""
+    results: Callable[[Sequence[Answered]], Outcome]  # from the answers to questions that are no attention checks
+    reads: Callable[..., Any]  # reads the items, see `items`
+    needs: str = ""  # option without which items cannot be made
 
     def condition(self, name: str) -> Condition:
         """The condition of a name."""
@@ -217,8 +190,7 @@ CHOOSE_IMAGE = Form(
     candidates=True,
 )
 """One of the candidate images: its index; NONE if none fits."""
-WRITE = Form("write", _written(False), _check_word, _same_word)
-"""A short answer in words."""
+WRITE = Form("write", _written(False), _check_word, _same_word)  # A short answer in words
 WRITE_WITH_CONFIDENCE = Form(
     "write", _written(True), _check_word, _same_word, keys=(("1 2 3", "no, maybe, yes"),), confidence=True
 )

@@ -7,10 +7,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, option, settings
 from hf_vqa_mc.studies import STUDIES
 
-PER_PAGE = 20
-"""Questions per page (Chao et al. 2018, supplement: a worker was paid for every 20)."""
-SAMPLE = 1000
-"""Questions of a study (Chao et al. 2018, Sect. 5.2)."""
+PER_PAGE = 20  # questions per page (Chao et al. 2018, supplement: a worker was paid for every 20)
+SAMPLE = 1000  # questions of a study (Chao et al. 2018, Sect. 5.2)
 
 
 @settings

@@ -21,8 +21,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.studies import STUDIES
 from hf_vqa_mc.studies.kind import Answered, Item, StudyKind
 
-APPLICATION, LAYOUT = 0x76716D63, 1
-"""Marks of SQLite's header: a file of this module, and the layout of its tables."""
+APPLICATION, LAYOUT = 0x76716D63, 1  # marks of SQLite's header: a file of this module, and the layout of its tables
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {LAYOUT};
@@ -42,29 +41,22 @@ CREATE TABLE assignment (
 CREATE INDEX assignment_of_item ON assignment (condition, item);
 CREATE INDEX assignment_of_page ON assignment (page);
 """
-LARGEST = 2**63 - 1
-"""Largest integer of SQLite."""
-ABANDONED = 3600
-"""Seconds without an answer after which the unanswered questions of a page go to others."""
-WAIT = 30
-"""Seconds that a transaction waits for another process."""
+LARGEST = 2**63 - 1  # largest integer of SQLite
+ABANDONED = 3600  # seconds without an answer after which the unanswered questions of a page go to others
+WAIT = 30  # seconds that a transaction waits for another process
 
 
 @dataclass(frozen=True)
 class Settings:
     """The settings of a study, as stored in its file."""
 
-    study: str
-    """random id of the study, the same in all copies of its file"""
+    study: str  # random id of the study, the same in all copies of its file
     kind: str
-    dataset: str
-    """name of the benchmark with config and split"""
-    annotators: dict[str, int]
-    """annotators per question, by condition"""
+    dataset: str  # name of the benchmark with config and split
+    annotators: dict[str, int]  # annotators per question, by condition
     per_page: int
     controls_per_page: int
-    join: str
-    """secret of the link with which anyone joins"""
+    join: str  # secret of the link with which anyone joins
 
 
 def new_content(settings: Settings, items: Iterable[Item], pictures: Sequence[bytes]) -> bytes:
@@ -89,8 +81,7 @@ class Task:
 
     id: int
     item: Item
-    answer: Any
-    """None if there is none yet"""
+    answer: Any  # None if there is none yet
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-KEYS = "123456789abcdefghijklmnopqrstuvwyz"
-"""Keys of the choices; x is that of bad questions."""
-LARGEST_BODY = 16_384
-"""Bytes of an answer."""
+KEYS = "123456789abcdefghijklmnopqrstuvwyz"  # keys of the choices; x is that of bad questions
+LARGEST_BODY = 16_384  # bytes of an answer
 LONGEST_SECONDS = 86_400
 STEPS = (("Enter", "next question, when this one is answered"), ("← →", "previous, next question"))
 

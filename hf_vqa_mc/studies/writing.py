@@ -13,10 +13,8 @@ from hf_vqa_mc.studies.items import read_questions
 from hf_vqa_mc.studies.kind import Answered, Outcome
 from hf_vqa_mc.studies.measures import by_condition, by_item, most_frequent, share, summary, with_predictions
 
-CONSENSUS = 3
-"""Known answers of a question from which on an answer is scored by their consensus, else by equality."""
-MANY, SOME = 7, 3
-"""Equal answers that are many, or some (Antol et al. 2015, Fig. 6)."""
+CONSENSUS = 3  # known answers of a question from which on an answer is scored by their consensus, else by equality
+MANY, SOME = 7, 3  # equal answers that are many, or some (Antol et al. 2015, Fig. 6)
 
 
 def score(text: str, known: Sequence[str]) -> float:

@@ -35,8 +35,7 @@ class Issues(NamedTuple):
 
     rows: NDArray[np.int64] | Sequence[int]
     """numbers of rows of all splits, see `Linted.rows`; `WHOLE` for an issue of the benchmark"""
-    details: Sequence[str] | None = None
-    """one for each; None for ``""``"""
+    details: Sequence[str] | None = None  # one for each; None for ``""``
 
 
 def of_the_whole(details: Sequence[str]) -> Issues:
@@ -49,10 +48,8 @@ class Check:
     """A fault that is searched for."""
 
     name: str
-    severity: str
-    """of SEVERITIES"""
-    sentence: str
-    """what is wrong"""
+    severity: str  # of SEVERITIES
+    sentence: str  # what is wrong
     remedy: str
     find: Callable[["Linted"], Issues]
 

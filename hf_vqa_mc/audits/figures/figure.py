@@ -24,8 +24,7 @@ Table: TypeAlias = dict[str, list[Any]]
 class Found:
     """What a figure finds in a dataset."""
 
-    numbers: dict[str, Number] = field(default_factory=dict)
-    """headline figures"""
+    numbers: dict[str, Number] = field(default_factory=dict)  # headline figures
     table: Table = field(default_factory=dict)
     """columns of equal length: texts, integers, floats or `Share`; None for an empty cell"""
 
@@ -39,15 +38,12 @@ class Figure:
 
     name: str
     title: str
-    source: str
-    """paper and section, figure or table"""
-    sentence: str
-    """what it shows, how it is computed"""
+    source: str  # paper and section, figure or table
+    sentence: str  # what it shows, how it is computed
     compute: Callable[[Data], Found]
     draw: "Callable[[Sides], Drawing | None] | None" = None
     """draws what was found in one or two datasets; None if the table says it, or there is nothing to draw"""
-    needs: Callable[[Data], str] = lambda data: ""
-    """why it does not apply to a dataset; "" if it does"""
+    needs: Callable[[Data], str] = lambda data: ""  # why it does not apply to a dataset; "" if it does
 
 
 def figure(

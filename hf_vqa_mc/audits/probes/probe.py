@@ -37,22 +37,16 @@ class Skipped(Exception):
 class Probe:
     """The declaration of a strategy; ``PROBES.add(Probe(...))`` adds one to every audit."""
 
-    name: str
-    """unique; settings in braces are filled in: ``language model {language_model}``"""
-    sees: ProbeInputs
-    """inputs of the strategy"""
-    sentence: str
-    """continues "A strategy that ...": ``picks the longest choice``"""
+    name: str  # unique; settings in braces are filled in: ``language model {language_model}``
+    sees: ProbeInputs  # inputs of the strategy
+    sentence: str  # continues "A strategy that ...": ``picks the longest choice``
     run: "Callable[[Context], Prediction | None]"
     """returns None if all choices tie in all rows, so that there is nothing to report"""
-    trained: bool = False
-    """whether it is a fitted model or a language model, not a count"""
+    trained: bool = False  # whether it is a fitted model or a language model, not a count
     fitted: bool = False
     """whether it is fitted on the labels of the training split, or without one on those of other audited rows"""
-    cost: int = 0
-    """probes with a lower cost run first"""
-    setting: str | None = None
-    """field of `ProbeSettings` that enables it; None if it always runs"""
+    cost: int = 0  # probes with a lower cost run first
+    setting: str | None = None  # field of `ProbeSettings` that enables it; None if it always runs
     one_thread: bool = False
     """whether it uses one thread and no global random state, so that it is run in a thread, in parallel"""
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.errors import InputError
 
-_QUERIES, _IMAGES = 1024, 4096
-"""Block sizes; memory besides the features depends on them, not on the number of images."""
+_QUERIES, _IMAGES = 1024, 4096  # block sizes; memory besides the features depends on them, not on the number of images
 _ROUNDING = 2.0**-24
 """Unit roundoff of float32 (Higham 2002, Sect. 3.1: the error of a dot product of n pairs is about n times this)."""
 

@@ -11,8 +11,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 LETTERS = string.ascii_uppercase
-FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
-"""Formats of the exported images; no other is opened."""
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")  # formats of the exported images; no other is opened
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _LETTER = re.compile(r"\W*([A-Za-z])\W*")
