@@ -11,7 +11,7 @@ from hf_vqa_mc.remedies import candidate_pool
 from hf_vqa_mc.remedies.candidate_pool import Candidate, CandidatePool, candidate_table
 from hf_vqa_mc.remedies.judging_probes import JudgingInputs
 from hf_vqa_mc.remedies.repair import repair_benchmark
-from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, row_vectors
 from tests.audits.planted import planted, words
 from tests.remedies.test_repair import Letters
 
@@ -44,7 +44,8 @@ def pool():
 
 def near(pool, row):
     made, spaces, rows = pool
-    numbers, similarity = made.near(spaces, rows, np.array([row]))
+    vectors = np.concatenate([row_vectors(spaces, one) for one in (rows, made.rows)])
+    numbers, similarity = made.near(spaces, vectors, rows, np.array([row]), -np.inf)
     kept = numbers[0] != MISSING
     return [CANDIDATES[one].text for one in numbers[0][kept]], similarity[0][kept]
 
