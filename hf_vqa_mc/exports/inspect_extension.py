@@ -49,7 +49,11 @@ def multiple_choice(inputs: str = "full", rotations: bool = False, cot: bool = F
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if not state.choices:
             raise InputError("hf_vqa_mc/multiple_choice: the sample has no choices")
-        _hide(state, given)
+        message = state.user_prompt
+        content = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
+        words = [part for part in content if isinstance(part, ContentText)]
+        media = [part for part in content if given.image and not isinstance(part, ContentText)]
+        message.content = [*media, *(words if given.question else [ContentText(text="")])]
         texts = [one.value for one in state.choices]
         picks: list[int | None] = []
         for rotation in range(len(texts) if rotations else 1):
@@ -153,12 +157,3 @@ def _lettered_input(name: str) -> Input:
     if not given.choices:
         raise InputError(f"inputs={name}: inspect-ai lists the choices; use vqa-mc evaluate --inputs {name}")
     return given
-
-
-def _hide(state: TaskState, given: Input) -> None:
-    """Remove the image, or the text of the question, from the prompt of a sample."""
-    message = state.user_prompt
-    content = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
-    texts = [part for part in content if isinstance(part, ContentText)] if given.question else [ContentText(text="")]
-    media = [part for part in content if given.image and not isinstance(part, ContentText)]
-    message.content = [*media, *texts]

@@ -128,7 +128,11 @@ def _write(
             LETTERS[(questions.labels[row] + turn) % len(questions.choices[row])] for row, turn in lines
         ]
     if images and any(len(spans) > 1 for spans in images.spans.values()):
-        columns["image_path"] = [_file_names(int(questions.images[row]), images) for row, _ in lines]
+        files = {  # the names under which VLMEvalKit unpacks the files of an image, as a list in Python's syntax
+            image: str([f"{image}_{number}.{suffix}" for number, suffix in enumerate(suffixes, 1)])
+            for image, suffixes in images.suffixes.items()
+        }
+        columns["image_path"] = [files[int(questions.images[row])] for row, _ in lines]
     cells = _image_cells(questions, lines, images) if images else None
     with new.new.open("wb") as file:
         file.write(tsv_header([*columns, "image"] if cells else [*columns]).encode())
@@ -154,11 +158,6 @@ def _image_cells(questions: Questions, lines: list[Line], images: Base64Images) 
             first[image] = str(row + turn * TURN)
             found = images[image]
             yield found[0] if len(found) == 1 else json.dumps(found).replace('"', "'")
-
-
-def _file_names(image: int, images: Base64Images) -> str:
-    """The names under which VLMEvalKit unpacks the files of an image, as a list in Python's syntax."""
-    return str([f"{image}_{number}.{suffix}" for number, suffix in enumerate(images.suffixes[image], 1)])
 
 
 def _texts(questions: Questions, lines: list[Line]) -> dict[str, list[str | None]]:

@@ -196,18 +196,15 @@ def import_regions(
     return _indexed(done, store, dataset, config, str(path), {})
 
 
-def _dataset_name(dataset: str) -> str:
-    return Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
-
-
 def _indexed(
     done: FeaturesResult, store: FeatureStore, dataset: str, config: str, location: str, about: dict[str, Any]
 ) -> FeaturesResult:
     """Write the index and count the regions; raises InputError if no image has features."""
     if not done.images:
         raise _unusable(location, len(done.missing) + len(done.broken), done.missing, done.broken)
-    of = {"dataset": _dataset_name(dataset), "config": config, "missing": done.missing, "broken": done.broken}
-    done.folder = store.folder / file_name(f"{of['dataset']}-{config}")
+    name = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
+    of = {"dataset": name, "config": config, "missing": done.missing, "broken": done.broken}
+    done.folder = store.folder / file_name(f"{name}-{config}")
     write_index(done.folder, done.kind, done.images, of | about)
     if counts := store.region_counts(set(done.images.values())):
         done.region_counts = min(counts), max(counts)

@@ -44,12 +44,9 @@ def gain_table(done: Audit) -> str:
     headings = _headings(done)
     rows = [_html_row(gain, _cells(gain, len(headings)), _bar(gain, widest)) for gain in strongest]
     chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(done)}{'<td>' * len(headings)}"
-    table = _html_table(("shortcut", "sees", *headings, ""), [*rows, f"<tr>{chance}</tr>"])
+    head = "<th>".join(("shortcut", "sees", *headings, ""))
+    table = f"<table><thead><tr><th>{head}</tr></thead><tbody>{''.join(rows)}<tr>{chance}</tr></tbody></table>"
     return f"{table}<p>The {len(rows)} strongest of {len(done.gains)} strategies; report.to_pandas() has all.</p>"
-
-
-def _html_table(headings: Iterable[str], rows: Iterable[str]) -> str:
-    return f"<table><thead><tr><th>{'<th>'.join(headings)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _html_row(gain: Gain, figures: Iterable[str], rest: str) -> str:
