@@ -27,8 +27,9 @@ LEAST_SIMILAR, CHOICES_WEIGHT = 0.7, 3.0
 
 Of 380 new decoys of A-OKVQA that were read, those of rows with similar choices suit the question most often (area
 under the ROC curve 0.73; similar questions 0.63, learned plausibility above its floor 0.55)."""
-MOST_SCORED = 60  # candidates of a row that the probes score, those of the most similar rows first
-SIMILARITY_WEIGHT = 3.0  # weight of the rows' similarity; leads are in standard deviations of the scores
+MOST_SCORED = 60  # candidates of a row that the probes score, those that fit best first
+SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 3.0, 3.0
+"""Weights of the rows' similarity and of plausibility (log odds); leads are in deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
 PLAUSIBLE = 0.2  # share of the published choices that are less plausible than any new decoy
@@ -135,7 +136,7 @@ class Replacements:
             found["lead"][own] = sums[:, 0] - sums[:, 1:].max(axis=1)
         found = found[found["lead"] < 0]
         cost = np.abs(found["lead"] + MARGIN) - SIMILARITY_WEIGHT * found["similarity"]
-        return found[np.lexsort((found["text"], cost))]
+        return found[np.lexsort((found["text"], cost - PLAUSIBILITY_WEIGHT * found["odds"]))]
 
     def _candidates(
         self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: TextCounts
@@ -165,10 +166,11 @@ class Replacements:
         return found
 
     def _filtered(self, found: Candidates) -> Candidates:
-        """Up to MOST_SCORED candidates of each row that pass the filters of meaning, of the most similar rows."""
+        """Up to MOST_SCORED candidates of each row that pass the filters of meaning, those that fit best first."""
         kept: list[int] = []
         taken: Counter[int] = Counter()
-        for one in np.lexsort((found["text"], -found["similarity"])).tolist():
+        fit = SIMILARITY_WEIGHT * found["similarity"] + PLAUSIBILITY_WEIGHT * found["odds"]
+        for one in np.lexsort((found["text"], -fit)).tolist():
             row, column, text = (int(found[name][one]) for name in ("row", "column", "text"))
             if taken[row] >= MOST_SCORED:
                 continue
