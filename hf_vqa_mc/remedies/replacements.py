@@ -32,7 +32,8 @@ SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 3.0, 3.0
 """Weights of the rows' similarity and of plausibility (log odds); leads are in deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
-PLAUSIBLE = 0.2  # share of the published choices that are less plausible than any new decoy
+PLAUSIBLE, PREFERRED = 0.2, 0.7
+"""Shares of the published choices that are less plausible than any new decoy, and than those of rows with a choice."""
 _CANDIDATES = np.dtype(
     [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32),
      ("odds", np.float64), ("lead", np.float64)]
@@ -73,7 +74,7 @@ class Replacements:
         self.groups, self.folds, self.spaces, self.pool = groups, folds, spaces, pool
         self.plausibility, self.filters = plausibility, filters
         self.vectors = row_vectors(spaces, rows, CHOICES_WEIGHT)
-        self.floor = float(np.nanquantile(plausibility.published, PLAUSIBLE))
+        self.floor, self.preferred = np.nanquantile(plausibility.published, (PLAUSIBLE, PREFERRED)).tolist()
         self.donors = rows if pool is None else rows.followed_by(pool.rows)
         self.changes: dict[tuple[int, int], ChangedDecoy] = {}
         self.refused: Counter[str] = Counter()
@@ -136,7 +137,8 @@ class Replacements:
             found["lead"][own] = sums[:, 0] - sums[:, 1:].max(axis=1)
         found = found[found["lead"] < 0]
         cost = np.abs(found["lead"] + MARGIN) - SIMILARITY_WEIGHT * found["similarity"]
-        return found[np.lexsort((found["text"], cost - PLAUSIBILITY_WEIGHT * found["odds"]))]
+        cost -= PLAUSIBILITY_WEIGHT * found["odds"]
+        return found[np.lexsort((found["text"], cost, found["odds"] < self.preferred))]
 
     def _candidates(
         self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: TextCounts

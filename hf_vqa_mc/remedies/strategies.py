@@ -150,7 +150,8 @@ def strategy_of(given: StrategySettings, name: str | None) -> Strategy:
         if one.name != "seed" and chosen.name not in users and getattr(given, one.name) != one.default:
             of = " and ".join(filter(None, [", ".join(users[:-1]), users[-1]]))
             raise InputError(
-                f"{flag_of(one)} is an option of --strategy {of}, not of {chosen.name}; remove it, or add --strategy"
+                f"{flag_of(one)} is an option of --strategy {of}, not of {chosen.name}; remove it, or use --strategy "
+                f"{users[0]}"
             )
     if variant is not None and variant.closed != (chosen.name == "closed"):
         other = "closed" if variant.closed else "iou_qou"
