@@ -206,7 +206,7 @@ def average_vectors(questions: Sequence[str], vectors: WordVectors) -> NDArray[n
 def wrong_neighbours(questions: Sequence[str], vectors: WordVectors, where: str) -> Row:
     """How many of some lists of neighbours are not those of brute force in float64."""
     groups = group_questions(questions, vectors)
-    averages = average_vectors([questions[place] for place in groups.arrays.first], vectors)
+    averages = average_vectors([questions[index] for index in groups.arrays.first], vectors)
     queries = np.sort(np.random.default_rng(0).choice(groups.size, N_QUERIES, replace=False)).astype(np.int32)
     wrong, k = 0, 64
     for some, found in SimilarQuestions(groups).nearest(queries, k):

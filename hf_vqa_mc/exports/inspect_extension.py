@@ -1,7 +1,8 @@
 """Extension of inspect-ai, found by its entry point: a task, a solver and a metric.
 
 ``inspect eval hf_vqa_mc/benchmark -T dataset=benchmark.csv`` runs any benchmark that ``vqa-mc audit`` reads.
-``inspect eval TASK --solver hf_vqa_mc/multiple_choice -S inputs=no-image -S rotations=true`` runs the task of others.
+``inspect eval TASK --solver hf_vqa_mc/multiple_choice -S inputs=no-image -S rotations=true`` changes what another
+task shows to a model.
 """
 
 from collections import defaultdict

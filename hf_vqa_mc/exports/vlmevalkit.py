@@ -38,7 +38,7 @@ TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")
 UNNAMED = "unnamed"  # category of rows without a question type, if others have one
 LINES = 1000  # lines per write
 
-Line = tuple[int, int]  # A row of the questions, and by how much its choices are rotated
+Line = tuple[int, int]  # a row of the questions, and by how much its choices are rotated
 GUARD = "\N{NO-BREAK SPACE}"
 Cells = Sequence[str | None]
 

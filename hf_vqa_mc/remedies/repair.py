@@ -3,7 +3,7 @@
 Adversarial filtering as in SWAG (Zellers et al. 2018), with neutrality as a constraint, a floor of plausibility and
 held-out judges. In each round several cross-fitted probes are fought at once; of the rows whose target they rank first
 only as many as exceed chance are changed, the largest lead first; a decoy is replaced by a choice of a similar
-question that costs the target its first place by the smallest lead. Decoys and targets of other rows become decoys in
+row that costs the target its first place by the smallest lead. Decoys and targets of other rows become decoys in
 such shares that counts of texts in other rows do not reveal the target.
 """
 
@@ -95,25 +95,7 @@ def repair_benchmark(
                 raise InputError(f"{split.location}: {error}") from error
             splits[name], figures[name] = split, {"unchanged": str(error)}
             continue
-        described = []
-        for one in found.changes:
-            inside = one.donor < len(ids)
-            donor = ids[one.donor] if inside else ""
-            origin = f"question {donor}, {name}" if inside else candidates[one.donor - len(ids)].source
-            reason = f"the target led by {one.lead:.1f}, now by {one.lead_after:.1f} (round {one.round})"
-            described.append(
-                {
-                    "split": name,
-                    "question_id": ids[one.row],
-                    "index": one.index,
-                    "old": one.old,
-                    "new": one.new,
-                    "origin": origin,
-                    "donor": donor,
-                    "reason": reason,
-                    "plausibility": one.plausibility,
-                }
-            )
+        described = [_described(one, ids, name, candidates) for one in found.changes]
         splits[name] = _with_changes(benchmark, split, found, [one["origin"] for one in described])
         changes += described
         figures[name] = {
@@ -146,6 +128,23 @@ def repair_benchmark(
         tested = sum(one.get("refused", {}).get(Refusal.VERDICT, 0) for one in figures.values())
         statistics["rejected"] = {**rejected, "candidates": tested}
     return Remedied(replace(benchmark, splits=splits), statistics)
+
+
+def _described(one: ChangedDecoy, ids: Sequence[str], split: str, candidates: Sequence[Candidate]) -> dict[str, Any]:
+    """A change as `Remedied.statistics` lists it; ``ids`` are those of the split's questions."""
+    inside = one.donor < len(ids)
+    donor = ids[one.donor] if inside else ""
+    return {
+        "split": split,
+        "question_id": ids[one.row],
+        "index": one.index,
+        "old": one.old,
+        "new": one.new,
+        "origin": f"question {donor}, {split}" if inside else candidates[one.donor - len(ids)].source,
+        "donor": donor,
+        "reason": f"the target led by {one.lead:.1f}, now by {one.lead_after:.1f} (round {one.round})",
+        "plausibility": one.plausibility,
+    }
 
 
 def _with_changes(benchmark: Benchmark, split: Split, found: Repaired, donors: Sequence[str]) -> Split:

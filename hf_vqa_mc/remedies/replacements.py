@@ -1,4 +1,4 @@
-"""Which choices of similar questions, or candidates from elsewhere, replace the decoys of a row."""
+"""Which choices of similar rows, or candidates from elsewhere, replace the decoys of a row."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,19 +21,16 @@ from hf_vqa_mc.remedies.replacement_filters import (
 )
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, row_vectors, similar_rows
 
-NEIGHBOURS = 80  # rows with similar questions, whose choices are candidates
+NEIGHBOURS = 80  # similar rows, whose choices are candidates
 LEAST_SIMILAR, CHOICES_WEIGHT = 0.7, 3.0
-"""Smallest similarity of a row whose choices are candidates, and weight of the choices in it; see `row_vectors`.
-
-Of 380 new decoys of A-OKVQA that were read, those of rows with similar choices suit the question most often (area
-under the ROC curve 0.73; similar questions 0.63, learned plausibility above its floor 0.55)."""
+"""Smallest similarity of a row whose choices are candidates, and weight of the choices in it; see `row_vectors`."""
 MOST_SCORED = 60  # candidates of a row that the probes score, those that fit best first
 SIMILARITY_WEIGHT, PLAUSIBILITY_WEIGHT = 3.0, 3.0
 """Weights of the rows' similarity and of plausibility (log odds); leads are in deviations of the scores."""
 MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
 PLAUSIBLE, PREFERRED = 0.2, 0.7
-"""Shares of the published choices that are less plausible than any new decoy, and than those of rows with a choice."""
+"""Shares of the published choices that are less plausible than any new decoy, and than the candidates tried first."""
 _CANDIDATES = np.dtype(
     [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32),
      ("odds", np.float64), ("lead", np.float64)]
