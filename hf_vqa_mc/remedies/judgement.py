@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hf_vqa_mc.audits.closed_sets import exact_sets
 from hf_vqa_mc.audits.folds import sets_of
 from hf_vqa_mc.audits.rows import Rows, number_rows
+from hf_vqa_mc.audits.shortcut import TIED, Prediction
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.decoys.candidates import Bools, Float64s, Int64s, Ints
 from hf_vqa_mc.errors import InputError
@@ -38,6 +40,10 @@ MOST_JUDGED = 5_000
 """Rows above which a random sample of whole groups is judged; more would take minutes and gigabytes."""
 IMPLAUSIBLE = 0.1
 """Share of the published decoys that are less plausible than the floor by which new decoys are counted."""
+FEW_GROUPS = 30
+"""Images or other groups below which there is no verdict: with fewer than 20 to 50 clusters, intervals are too narrow
+(Cameron and Miller 2015, Sect. VI)."""
+LARGE = 0.1  # significant distance from chance above which a remedy leaves a large leak
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Change:
     change: float  # |accuracy - chance| after minus before; negative is better
     low: float  # lower bound; of probes corrected by Holm
     high: float
-    before_half: float  # half of the 95% interval of ``before``
+    before_half: float  # half of the 95% interval of ``before``; 0 if it is exactly chance by construction
     after_half: float
 
     @property
@@ -68,25 +74,50 @@ class Comparison:
     probes: tuple[Change, ...]
     mean: Change  # of the mean distance over the probes; its accuracies are chance plus the mean distances
     judged: int  # rows before that were judged
-    rows: int  # rows of which they are a sample
+    judged_after: int
+    rows: int  # rows before of which they are a sample
+    groups: int  # images or other groups of these rows
     implausible: float | None = None
-    """share of new decoys less plausible than nine tenths of the published ones; None without new decoys or trained
-    probes"""
+    """share of new decoys less plausible than nine tenths of the published ones; None without new decoys"""
+    implausible_half: float = 0.0  # half of its 95% interval
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
         return {
             "judged_rows": self.judged,
+            "judged_rows_after": self.judged_after,
             "rows": self.rows,
+            "groups": self.groups,
             "implausible_new_decoys": self.implausible,
             "mean": asdict(self.mean),
             "probes": [asdict(one) | {"harmed": one.harmed} for one in self.probes],
         }
 
     @property
+    def few(self) -> bool:
+        """Whether the groups of rows are too few for a verdict."""
+        return self.groups < FEW_GROUPS
+
+    @property
     def better(self) -> bool:
         """Whether the mean distance from chance falls, its interval below 0."""
         return self.mean.high < 0
+
+    @property
+    def less_plausible(self) -> bool:
+        """Whether significantly more new decoys are implausible than published ones."""
+        return self.implausible is not None and self.implausible - self.implausible_half > IMPLAUSIBLE
+
+    @property
+    def large(self) -> list[Change]:
+        """Probes that find a large leak after the remedy, the strongest first; none with too few groups of rows."""
+        return [] if self.few else self.far(LARGE)
+
+    def far(self, least: float) -> list[Change]:
+        """Probes significantly more than ``least`` from chance after the remedy, the farthest first."""
+        distances = {one: abs(one.after - one.chance_after) for one in self.probes}
+        found = [one for one, distance in distances.items() if distance > max(least, one.after_half)]
+        return sorted(found, key=lambda one: -distances[one])
 
     @property
     def harmed(self) -> tuple[Change, ...]:
@@ -138,7 +169,7 @@ def judge(
         )
         for moment, rows, of_rows in (("before", before, folds), ("after", after, folds[is_kept]))
     ]
-    scores = [{name: one.scores for name, one in of_moment.items()} for of_moment in found]
+    scores = [_scores(of_moment, rows) for of_moment, rows in zip(found, counted, strict=True)]
     result = compare_probes(
         scores[0],
         scores[1],
@@ -148,11 +179,22 @@ def judge(
         {name: one.inflation for name, one in found[0].items()},
         is_kept,
     )
-    implausible = None
-    if not selection and not removes_only:
-        progress("learning plausibility", 0, 1)
-        implausible = _implausible(Plausibility(before, units, folds, spaces, forms, seed), before, after)
-    return replace(result, rows=published.rows.num_rows if removes_only else len(kept), implausible=implausible)
+    result = replace(result, rows=published.rows.num_rows if removes_only else len(kept))
+    if selection or removes_only:
+        return result
+    progress("learning plausibility", 0, 1)
+    share, half = _implausible(Plausibility(before, units, folds, spaces, forms, seed), before, after, units)
+    return replace(result, implausible=share, implausible_half=half)
+
+
+def _scores(found: Mapping[str, Prediction], rows: Rows) -> dict[str, Float64s]:
+    """The scores of each probe; of those that are exactly at chance in each closed set of their inputs, chance."""
+    groups, scores = {sees.label: one.groups for sees, one in exact_sets(rows, None).items()}, {}
+    for name, one in found.items():
+        group = groups.get(name.rpartition(": ")[2])
+        exact = group is not None and np.abs(np.bincount(group, one.scores - rows.chance)).max() < TIED
+        scores[name] = rows.chance if exact else one.scores
+    return scores
 
 
 def _sample(units: Ints, seed: int) -> Int64s:
@@ -175,14 +217,17 @@ def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> Int64s:
     return found
 
 
-def _implausible(learned: Plausibility, before: Rows, after: Rows) -> float | None:
-    """The share of new decoys that are less plausible than nine tenths of the published ones."""
+def _implausible(
+    learned: Plausibility, before: Rows, after: Rows, groups: Ints
+) -> tuple[float, float] | tuple[None, float]:
+    """The share of new decoys less plausible than nine tenths of the published ones, and half of its interval."""
     known = (after.keys[:, :, None] == before.keys[:, None, :]).any(axis=2)
     row, column = (after.valid & ~known).nonzero()
     if not len(row):
-        return None
+        return None, 0.0
     odds = learned.of(row, column, after.texts[row, column], after.texts)
-    return float((odds < np.nanquantile(learned.published[:, 1:], IMPLAUSIBLE)).mean())
+    found = (odds < np.nanquantile(learned.published[:, 1:], IMPLAUSIBLE)).astype(np.float64)
+    return float(found.mean()), _z(LEVEL) * two_way_error(found, groups[row], groups[row])
 
 
 def compare_probes(
@@ -237,7 +282,8 @@ def compare_probes(
     sides = [z * average * error(np.mean(one, axis=0)) for one in (old_influence, new_influence)]
     accuracies = guess[0] + float(np.mean(old)), guess[1] + float(np.mean(new))
     whole = Change("mean over the probes", *accuracies, *guess, mean, mean - half, mean + half, *sides)
-    return Comparison(probes, whole, len(groups), len(groups))
+    n_groups = min(len(np.unique(one)) for one in (groups, donor_groups))
+    return Comparison(probes, whole, len(groups), len(after[next(iter(after))]), len(groups), n_groups)
 
 
 def _distances(gains: Sequence[Float64s], kept: Bools) -> tuple[Float64s, Float64s]:

@@ -30,9 +30,10 @@ from hf_vqa_mc.remedies.remedied import Remedied, rejected_texts, with_new_colum
 from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters
 from hf_vqa_mc.remedies.replacements import ChangedDecoy, Replacements
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
+from hf_vqa_mc.remedies.strategies import BUDGET
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
-BUDGET, ROUNDS = 0.2, 3  # default largest share of decoys that are changed, and largest number of rounds
+ROUNDS = 3  # largest number of rounds
 ALARM = 1.645
 """Standard errors above chance from which the probes' sum is a leak; with fewer, the rows stay as they are."""
 _POOL = "\0pool"  # name of the candidates among the splits
@@ -142,7 +143,7 @@ def _described(one: ChangedDecoy, ids: Sequence[str], split: str, candidates: Se
         "new": one.new,
         "origin": f"question {donor}, {split}" if inside else candidates[one.donor - len(ids)].source,
         "donor": donor,
-        "reason": f"the target led by {one.lead:.1f}, now by {one.lead_after:.1f} (round {one.round})",
+        "reason": f"the target led by {one.lead:.1f} standard deviations and no longer leads (round {one.round})",
         "plausibility": one.plausibility,
     }
 

@@ -47,7 +47,8 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             why = "This is the output of a remedy: find a better strategy for the published benchmark"
             other = {"strategy": "best", "output": f"{title.removesuffix('-remedied')}-best{ending}"}
             return [Step(why, "remedy", ("PUBLISHED",), other)]
-        strategy, why = recommended(done.benchmark.test)
+        blind = (one for one in done.gains if one.alarm and not one.shortcut.sees.image)
+        strategy, why = recommended(done.benchmark.test, max((one.estimate.gain for one in blind), default=0.0))
         best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
         if best is not None and strategy.guarantees:
             now, then = 100 * best.estimate.accuracy, 100 * done.rows.chance.mean()

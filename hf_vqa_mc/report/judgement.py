@@ -1,6 +1,6 @@
 """One table of a benchmark before and after a remedy: in terminals, JSON, pages and notebooks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -11,21 +11,24 @@ import pyarrow.compute as pc
 from hf_vqa_mc.audits.ambiguity import possibly_correct
 from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
 from hf_vqa_mc.data import Benchmark
-from hf_vqa_mc.remedies.judgement import IMPLAUSIBLE, Change, Comparison
+from hf_vqa_mc.remedies.judgement import FEW_GROUPS, IMPLAUSIBLE, Change, Comparison
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES
 from hf_vqa_mc.report.plain_text import count, percent, points
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
 HEADINGS = ("", "before", "after")
 FAR = 0.03  # distance from chance from which a report probe is named after a remedy
+MOST_NAMED = 3  # probes named in a sentence
 
 
 class Side(NamedTuple):
     """A figure before or after."""
 
     value: float
-    half_interval: float | None = None  # half of its 95% interval
+    half_interval: float | None = None  # half of its 95% interval; 0 if it is exact
     probe: str | None = None  # the probe whose accuracy it is
+    remark: str | None = None
 
 
 class Figure(NamedTuple):
@@ -53,8 +56,8 @@ class Figure(NamedTuple):
     def _cell(self, side: Side | None) -> str:
         if side is None:
             return ""
-        spread = "" if side.half_interval is None else f" ± {100 * side.half_interval:.1f}"
-        return f"{self.text(side.value)}{spread}{f' ({side.probe})' if side.probe else ''}"
+        spread = f" ± {100 * side.half_interval:.1f}" if side.half_interval else ""
+        return f"{self.text(side.value)}{spread}" + "".join(f" ({one})" for one in (side.probe, side.remark) if one)
 
 
 def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Comparison | None) -> list[Figure]:
@@ -65,32 +68,39 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     flagged = [Side(_ambiguous(numbered[side], table["answers"])) for side, table in narrow.items()]
     found = [
         Figure("rows", Side(len(before)), Side(len(after)), count),
-        Figure("decoys changed", None, Side(new_decoys(before, after))),
+        Figure("decoys changed", None, Side(changed_decoys(before, after))),
         Figure("ambiguous decoys", flagged[0], flagged[1]),
     ]
     if compared is None:
         return found
     mean, kinds = compared.mean, dict[str, list[Change]]()
+    found.append(Figure("rows judged by report probes", Side(compared.judged), Side(compared.judged_after), count))
     found.append(Figure("random guessing", Side(mean.chance), Side(mean.chance_after)))
     for one in compared.probes:
         kinds.setdefault(one.name.rpartition(": ")[2], []).append(one)
     for kind, probes in kinds.items():
         old = max(probes, key=lambda one: abs(one.before - one.chance))
         new = max(probes, key=lambda one: abs(one.after - one.chance_after))
-        names = [one.name.rpartition(": ")[0] for one in (old, new)]
-        sides = Side(old.before, old.before_half, names[0]), Side(new.after, new.after_half, names[1])
+        sides = _accuracy(old.name, old.before, old.before_half), _accuracy(new.name, new.after, new.after_half)
         found.append(Figure(f"{kind}: strongest probe", *sides))
     distances = (
         Side(mean.before - mean.chance, mean.before_half),
         Side(mean.after - mean.chance_after, mean.after_half),
     )
-    found.append(Figure("mean distance from chance", *distances))
+    found.append(Figure("mean distance from chance", *distances, lambda share: f"{100 * share:.1f} points"))
     if compared.implausible is not None:
-        found.append(Figure("new decoys in the least plausible tenth", Side(IMPLAUSIBLE), Side(compared.implausible)))
+        remark = "more than by chance" if compared.less_plausible else None
+        new_decoys = Side(compared.implausible, compared.implausible_half, remark=remark)
+        found.append(Figure("new decoys in the least plausible tenth", Side(IMPLAUSIBLE), new_decoys))
     return found
 
 
-def new_decoys(before: pa.Table, after: pa.Table) -> float:
+def _accuracy(probe: str, accuracy: float, half: float) -> Side:
+    remark = None if half else "exactly chance by construction"
+    return Side(accuracy, half, probe.rpartition(": ")[0] if half else None, remark)
+
+
+def changed_decoys(before: pa.Table, after: pa.Table) -> float:
     """The share of the decoys after a remedy that their row did not have before."""
     ids, rows = (table["question_id"].combine_chunks() for table in (before, after))
     old = before["choices"].take(pc.index_in(rows, ids)).to_pylist()
@@ -112,9 +122,11 @@ def note(compared: Comparison | None) -> str:
     sample = ""
     if compared.judged < compared.rows:
         sample = f" on a random sample of {compared.judged:,} of {compared.rows:,} rows, whole images or sets"
+    before = "these rows as published" if compared.judged == compared.judged_after else "all published rows"
     return (
-        f"Report probes took no part in the change; they see no image and were run once{sample}. ±: half of the 95% "
-        "interval, clustered by image. The least plausible tenth is that of the published decoys, so 10% are expected."
+        f"Report probes took no part in the change; they see no image and were run once{sample}. Before: {before}. "
+        "±: half of the 95% interval, clustered by image. The least plausible tenth is that of the published decoys, "
+        "so 10% are expected."
     )
 
 
@@ -122,25 +134,60 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
     """What the report probes find, in sentences."""
     if compared is None:
         return f"Not judged: {unjudged}."
-    mean = compared.mean
+    if compared.few:
+        return (
+            f"Too few rows for a verdict: {counted(compared.judged, 'row')} in {counted(compared.groups, 'group')} "
+            f"(images, videos, contexts or closed sets); intervals hold from about {FEW_GROUPS} groups on."
+        )
+    mean, harmed, result = compared.mean, compared.harmed, "Not better than before."
+    if compared.better:
+        larger = f" on average, but {len(harmed)} of {counted(len(compared.probes), 'probe')} find a larger leak"
+        result = f"Better{larger if harmed else ''}."
+    distances = " → ".join(f"{100 * one:.1f}" for one in (mean.before - mean.chance, mean.after - mean.chance_after))
     bounds = f"{points(mean.low)} to {points(mean.high)}"
-    found = f"Mean distance from chance without the image: {points(mean.change)} points (95% interval {bounds})."
-    if compared.harmed:
-        worse = [f"{one.name} {percent(one.before)} → {percent(one.after)}" for one in compared.harmed]
-        found += f" Worse than before: {'; '.join(worse)}."
+    sentences = [
+        f"{result} Mean distance from chance without the image: {distances} points (change {points(mean.change)}, 95% "
+        f"interval {bounds})."
+    ]
+    kinds = {one.name.rpartition(": ")[2]: one for one in compared.probes}
+    exact = [kind for kind in kinds if not any(one.after_half for one in compared.probes if one.name.endswith(kind))]
+    if exact:
+        sentences.append(f"Exactly at chance by construction: {' and '.join(exact)}.")
+    if harmed:
+        nearer = sorted((one for one in compared.probes if one.high < 0), key=lambda one: one.change)
+        sentences += [f"Nearer to chance: {_listed(nearer)}."] if nearer else []
+        sentences.append(f"Farther from chance: {_listed(sorted(harmed, key=lambda one: -one.change))}.")
     elif not compared.better:
-        found += " That is no significant improvement."
-    return found + _remaining(compared)
+        sentences.append("That is no significant improvement.")
+    if compared.less_plausible and compared.implausible is not None:
+        sentences.append(
+            f"{percent(compared.implausible)} of the new decoys are in the least plausible tenth (10% are expected): "
+            "people may exclude them without the image."
+        )
+    return " ".join([*sentences, *_remaining(compared)])
 
 
-def _remaining(compared: Comparison) -> str:
+def _listed(changes: Sequence[Change]) -> str:
+    """The first probes with accuracies and the change of their distance from chance, and the number of others."""
+    return _named(
+        [f"{one.name} {percent(one.before)} → {percent(one.after)} ({points(one.change)} points)" for one in changes]
+    )
+
+
+def _named(texts: Sequence[str]) -> str:
+    others = f" and {counted(len(texts) - MOST_NAMED, 'other')}" if len(texts) > MOST_NAMED else ""
+    return "; ".join(texts[:MOST_NAMED]) + others
+
+
+def _remaining(compared: Comparison) -> list[str]:
     """The probes that are significantly more than FAR from chance after a remedy, and what they use."""
     uses = {f"{probe.name}: {probe.sees.label}": probe.uses for probe in REPORT_PROBES}
-    far = [one for one in compared.probes if abs(one.after - one.chance_after) > max(FAR, one.after_half)]
     named = [
-        f"{one.name} {percent(one.after)}" + (f" ({uses[one.name]})" if uses.get(one.name) else "") for one in far
+        f"{one.name} {percent(one.after)}" + (f" ({uses[one.name]})" if uses.get(one.name) else "")
+        for one in compared.far(FAR)
     ]
-    return f" Still more than {100 * FAR:.0f} points from chance: {'; '.join(named)}." if named else ""
+    large = "A large leak stays. " if compared.large else ""
+    return [f"{large}Still more than {100 * FAR:.0f} points from chance: {_named(named)}."] if named else []
 
 
 def text_table(figures: Iterable[Figure]) -> TextTable:

@@ -13,7 +13,14 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, subset, verb
-from hf_vqa_mc.remedies.strategies import STRATEGIES, RemedyInputs, StrategySettings, strategy_of
+from hf_vqa_mc.remedies.strategies import (
+    STRATEGIES,
+    RemedyInputs,
+    Strategy,
+    StrategySettings,
+    recommended,
+    strategy_of,
+)
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, Step, frame_of, in_html
 
 if TYPE_CHECKING:
@@ -91,16 +98,19 @@ class RemedyResult(Result):
 
     @property
     def better(self) -> bool | None:
-        """Whether report probes find less than before, and none finds more; None if they could not be run."""
-        if self.comparison is None:
+        """Whether report probes find less than before, and none finds more; None with too few groups of rows."""
+        if self.comparison is None or self.comparison.few:
             return None
         return self.comparison.better and not self.comparison.harmed
 
     @property
     def may_write(self) -> bool:
         """Whether the benchmark is written: it is better, has a guarantee that was asked for, or with ``force``."""
-        guaranteed = strategy_of(self.settings, self.settings.strategy).guarantees
-        return bool(self.better or guaranteed or self.settings.force)
+        return bool(self.better or self._used.guarantees or self.settings.force)
+
+    @property
+    def _used(self) -> Strategy:
+        return strategy_of(self.settings, self.settings.strategy)
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -136,29 +146,46 @@ class RemedyResult(Result):
         if output is None or not self.may_write:
             return []
         is_file = isinstance(dataset, str | Path) and Path(dataset).is_file()
-        read = subset(self.settings, BenchmarkOptions)
+        read, steps = subset(self.settings, BenchmarkOptions), list[Step]()
         config = None if is_file and output.suffix else self.remedied.config
         inputs, given = replace(read, dataset=output, config=config).arguments(name)
-        return [
-            Step("Audit the result", "audit", inputs, given),
-            Step("Evaluate a model on it", "evaluate", inputs, {**given, "model": "MODEL"}),
-            Step("Publish it", "push", ("dataset", "NAMESPACE/NAME"), {"folder": name(str(output))}),
-        ]
+        if (stronger := self.stronger) is not None:
+            published, options = read.arguments(name)
+            other = output.with_name(f"{output.name.split('.')[0]}-{stronger.name}{''.join(output.suffixes)}")
+            options |= {**stronger.arguments, "output": name(str(other))}
+            steps.append(Step("Remove more of the leak", "remedy", published, options))
+        steps.append(Step("Audit the result", "audit", inputs, given))
+        steps.append(Step("Evaluate a model on it", "evaluate", inputs, {**given, "model": "MODEL"}))
+        if self.comparison is not None and not self.comparison.few and not self.comparison.large:
+            steps.append(Step("Publish it", "push", ("dataset", "NAMESPACE/NAME"), {"folder": name(str(output))}))
+        return steps
 
     @property
     def judgement(self) -> str:
         """Whether the benchmark is better, and what follows, in sentences."""
         from hf_vqa_mc.report.judgement import verdict
 
-        found = verdict(self.comparison, self.unjudged)
+        found, used, hint = verdict(self.comparison, self.unjudged), self._used.name, ""
+        if self.stronger is not None and self.stronger.name != "best":
+            hint = f" --strategy {self.stronger.name} is expected to remove more."
+        elif used == "closed" and self.comparison and self.comparison.large:
+            hint = " --guarantee question, or better word vectors (--word-vectors FILE), may remove more."
+        elif used != "best" and (self.stronger or self.better is False):
+            hint = " --strategy best compares strategies."
         if self.better:
-            return f"Better. {found}"
-        worse = "" if self.better is None else "Not better than before. "
+            return found + hint
         if self.settings.output is not None and self.may_write:
-            return f"Warning: {worse}{found}"
-        hint = "" if self.settings.strategy == "best" else " --strategy best compares strategies."
+            return f"Warning: {found}{hint}"
         unwritten = "" if self.settings.output is None else " Nothing is written; --force writes it all the same."
-        return f"{worse}{found}{unwritten}{hint}"
+        return f"{found}{unwritten}{hint}"
+
+    @cached_property
+    def stronger(self) -> Strategy | None:
+        """The strategy that is expected to do better where a large leak stays."""
+        if self.comparison is None or not self.comparison.large or self._used.name in ("closed", "best"):
+            return None
+        suits, _ = recommended(self.benchmark.test, max(one.before - one.chance for one in self.comparison.probes))
+        return STRATEGIES["best"] if suits is self._used else suits
 
     @cached_property
     def changes(self) -> Frame:
