@@ -273,8 +273,7 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequ
     where = "" if any(one.shortcut.sees.image for one in tested) else " without the image"
     rest = f"; not tested: {'; '.join(missing)}." if missing else "."
     if not alarms:
-        widths = [one.estimate.high - one.estimate.low for one in tested]  # 0 of those that are exact
-        margin = float(np.median([width / 2 for width in widths if width] or [0.0]))
+        margin = uncertainty(tested)
         rows = max((one.estimate.rows for one in tested), default=0)
         about = f" about {counted(images, 'image')}" if images else ""
         limit = (
@@ -297,6 +296,12 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequ
                 f"correctly ({best.shortcut.name}, {points(best.estimate.gain)} points)."
             )
     return " ".join(sentences)
+
+
+def uncertainty(found: Sequence[Gain]) -> float:
+    """Half of the median interval of the shortcuts' gains; those that are exact have none."""
+    widths = [one.estimate.high - one.estimate.low for one in found if one.shortcut.sees.is_shortcut]
+    return float(np.median([width / 2 for width in widths if width] or [0.0]))
 
 
 def exceeding(found: Sequence[Gain], most: float) -> list[Gain]:

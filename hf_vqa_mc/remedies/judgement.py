@@ -58,8 +58,13 @@ class Change:
     change: float  # |accuracy - chance| after minus before; negative is better
     low: float  # lower bound; of probes corrected by Holm
     high: float
-    before_half: float  # half of the 95% interval of ``before``; 0 if it is exactly chance by construction
+    before_half: float  # half of the 95% interval of ``before``
     after_half: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probe is exactly at chance after the remedy, by construction."""
+        return self.after_half == 0 and self.after == self.chance_after
 
     @property
     def harmed(self) -> bool:

@@ -23,16 +23,15 @@ SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_ur
 """Options that name candidates for decoys which answer no question."""
 SET_OPTIONS = tuple(one.name for one in fields(SetSettings))
 OFTEN = 2  # questions per image, and rows per distinct answer, from which other rows' answers replace all decoys
-REMOVED, REPEATED, MOST_FREQUENT = 0.4, 1.5, 0.5
-"""Of `recommended`: the leak that a repair removes, as a share of the rows that it may change; rows per distinct answer
-from which, and share of the most frequent answer up to which, closed sets remove a larger leak."""
+REPAIRED, REPEATED, MOST_FREQUENT = 0.25, 1.5, 0.5
+"""Of `recommended`: the largest leak that a repair removes; rows per distinct answer from which, and share of the most
+frequent answer up to which, closed sets remove a larger one."""
 
 
 def _of_build(name: str, default: object = None) -> Any:  # noqa: ANN401  as `option`
     """An option of a build with the default None, so that one that is given is known; its help has the default."""
-    one = next(one for one in fields(Settings) if one.name == name)
-    spec, known = spec_of(one), one.default if default is None else default
-    text = spec.help if known is None else f"{spec.help.rstrip('.')} (default: {known})."
+    spec, default = spec_of(Settings.__dataclass_fields__[name]), default or getattr(Settings, name)
+    text = f"{spec.help.rstrip('.')} (default: {default})." if default else spec.help
     return option(text, default=None, check=spec.check, panel=spec.panel)
 
 
@@ -178,11 +177,11 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     """The strategy that suits the rows of a split, and a sentence that says why.
 
     Closed answer sets where images have two or more questions and answers two or more rows on average. Also where the
-    ``leak``, the accuracy of the strongest probe without the image minus chance, is more than a repair removes and
-    answers repeat: 1.5 or more rows per distinct answer, none of them in more than half of the rows. Else a repair.
+    ``leak``, the accuracy of the strongest probe without the image minus chance, is more than 25 points and answers
+    repeat: 1.5 or more rows per distinct answer, none in more than half of the rows. Else a repair.
 
-    A repair changes at most `BUDGET` of the decoys, so one decoy in at most 0.6 of the rows with four choices. On made
-    rows with a length leak of 20, 45 and 70 points it removed 20 to 34 of the points, closed sets all of them.
+    On rows made with a length leak, after a repair of 20% of the decoys the strongest report probe was 3 to 10 points
+    above chance if it was 20 to 30 before, 11 to 25 if 45, and 22 to 52 if 70; after closed sets at most 1.5.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -192,17 +191,15 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
     questions = len(images) / max(len(images.unique()), 1)  # per image; 0 without images
     choices = split.rows["choices"].combine_chunks()
-    sizes = pc.list_value_length(choices).to_numpy()
-    targets = pc.list_flatten(choices).take(pa.array(starts(sizes)[:-1] + split.rows["label"].to_numpy()))
-    counts = pc.value_counts(targets).field("counts").to_numpy()  # of each distinct answer
-    rows, removed = counts.mean(), REMOVED * BUDGET * (sizes.mean() - 1)
-    is_large, repeats = leak > removed, rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(targets)
+    first = starts(pc.list_value_length(choices).to_numpy())[:-1]
+    targets = pc.list_flatten(choices).take(pa.array(first + split.rows["label"].to_numpy()))
+    counts = pc.value_counts(targets).field("counts").to_numpy()
+    rows, is_large = counts.mean(), leak > REPAIRED  # rows per distinct answer
+    repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(targets)
     chosen = STRATEGIES["closed" if min(questions, rows) >= OFTEN or (is_large and repeats) else "repair"]
     found = f"{questions:.1f} questions per image" if questions else "No images"
-    found += f", {rows:.1f} rows per distinct answer"
-    if is_large:
-        found += f"; of {100 * leak:.0f} points above chance, a repair removes about {100 * removed:.0f}"
-    return chosen, f"{found}: {chosen.advice}"
+    large = f", a leak of {100 * leak:.0f} points, of which a repair leaves a large part" if is_large else ""
+    return chosen, f"{found}, {rows:.1f} rows per distinct answer{large}: {chosen.advice}"
 
 
 def _variant(given: StrategySettings, default: str) -> str:

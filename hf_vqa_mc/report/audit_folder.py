@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.audits.shortcut import UNCERTAIN, ProbeInputs, uncertainty
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
@@ -58,7 +58,7 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
     if done.benchmark.test.images is None:
         given["inputs"], what = ("no-image", "choices-only"), "question"
     steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, given)]
-    if isinstance(inputs[0], str) and path.exists():
+    if isinstance(inputs[0], str) and path.exists() and uncertainty(done.gains) <= UNCERTAIN:
         steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": inputs[0]}))
     return steps
 

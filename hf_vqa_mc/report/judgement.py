@@ -20,13 +20,15 @@ from hf_vqa_mc.text.tables import TextTable
 HEADINGS = ("", "before", "after")
 FAR = 0.03  # distance from chance from which a report probe is named after a remedy
 MOST_NAMED = 3  # probes named in a sentence
+SIDES = {"before": ("before", "chance", "before_half"), "after": ("after", "chance_after", "after_half")}
+"""Names of a `Change`'s accuracy, chance and half interval."""
 
 
 class Side(NamedTuple):
     """A figure before or after."""
 
     value: float
-    half_interval: float | None = None  # half of its 95% interval; 0 if it is exact
+    half_interval: float | None = None  # half of its 95% interval
     probe: str | None = None  # the probe whose accuracy it is
     remark: str | None = None
 
@@ -56,7 +58,7 @@ class Figure(NamedTuple):
     def _cell(self, side: Side | None) -> str:
         if side is None:
             return ""
-        spread = f" ± {100 * side.half_interval:.1f}" if side.half_interval else ""
+        spread = "" if side.half_interval is None else f" ± {100 * side.half_interval:.1f}"
         return f"{self.text(side.value)}{spread}" + "".join(f" ({one})" for one in (side.probe, side.remark) if one)
 
 
@@ -79,10 +81,8 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     for one in compared.probes:
         kinds.setdefault(one.name.rpartition(": ")[2], []).append(one)
     for kind, probes in kinds.items():
-        old = max(probes, key=lambda one: abs(one.before - one.chance))
-        new = max(probes, key=lambda one: abs(one.after - one.chance_after))
-        sides = _accuracy(old.name, old.before, old.before_half), _accuracy(new.name, new.after, new.after_half)
-        found.append(Figure(f"{kind}: strongest probe", *sides))
+        old, new = (_strongest(probes, *names) for names in SIDES.values())
+        found.append(Figure(f"{kind}: strongest probe", old, new))
     distances = (
         Side(mean.before - mean.chance, mean.before_half),
         Side(mean.after - mean.chance_after, mean.after_half),
@@ -95,9 +95,13 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     return found
 
 
-def _accuracy(probe: str, accuracy: float, half: float) -> Side:
-    remark = None if half else "exactly chance by construction"
-    return Side(accuracy, half, probe.rpartition(": ")[0] if half else None, remark)
+def _strongest(probes: Sequence[Change], accuracy: str, chance: str, half: str) -> Side:
+    """The probe that is farthest from chance, by the names of the figures of a `Change`."""
+    best = max(probes, key=lambda one: abs(getattr(one, accuracy) - getattr(one, chance)))
+    value, spread = getattr(best, accuracy), getattr(best, half)
+    if value == getattr(best, chance) and spread == 0:
+        return Side(value, remark="exactly chance by construction")
+    return Side(value, spread, best.name.rpartition(": ")[0])
 
 
 def changed_decoys(before: pa.Table, after: pa.Table) -> float:
@@ -134,11 +138,6 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
     """What the report probes find, in sentences."""
     if compared is None:
         return f"Not judged: {unjudged}."
-    if compared.few:
-        return (
-            f"Too few rows for a verdict: {counted(compared.judged, 'row')} in {counted(compared.groups, 'group')} "
-            f"(images, videos, contexts or closed sets); intervals hold from about {FEW_GROUPS} groups on."
-        )
     mean, harmed, result = compared.mean, compared.harmed, "Not better than before."
     if compared.better:
         larger = f" on average, but {len(harmed)} of {counted(len(compared.probes), 'probe')} find a larger leak"
@@ -149,45 +148,43 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
         f"{result} Mean distance from chance without the image: {distances} points (change {points(mean.change)}, 95% "
         f"interval {bounds})."
     ]
-    kinds = {one.name.rpartition(": ")[2]: one for one in compared.probes}
-    exact = [kind for kind in kinds if not any(one.after_half for one in compared.probes if one.name.endswith(kind))]
-    if exact:
-        sentences.append(f"Exactly at chance by construction: {' and '.join(exact)}.")
+    if compared.few:
+        sentences = [
+            f"Too few rows for a verdict: {counted(compared.judged, 'row')} in {counted(compared.groups, 'group')} "
+            f"(images, videos, contexts or closed sets); intervals hold from about {FEW_GROUPS} groups on."
+        ]
+    kinds = dict.fromkeys(one.name.rpartition(": ")[2] for one in compared.probes)
+    exact = [kind for kind in kinds if all(one.exact for one in compared.probes if one.name.endswith(kind))]
+    sentences += _listed("Exactly at chance by construction", exact)
+    if compared.few:
+        return " ".join(sentences)
     if harmed:
-        nearer = sorted((one for one in compared.probes if one.high < 0), key=lambda one: one.change)
-        sentences += [f"Nearer to chance: {_listed(nearer)}."] if nearer else []
-        sentences.append(f"Farther from chance: {_listed(sorted(harmed, key=lambda one: -one.change))}.")
+        moved = {
+            one: f"{one.name} {percent(one.before)} → {percent(one.after)} ({points(one.change)} points)"
+            for one in sorted(compared.probes, key=lambda one: one.change)
+        }
+        sentences += _listed("Nearer to chance", [text for one, text in moved.items() if one.high < 0])
+        sentences += _listed("Farther from chance", [moved[one] for one in reversed(moved) if one.harmed])
     elif not compared.better:
         sentences.append("That is no significant improvement.")
-    if compared.less_plausible and compared.implausible is not None:
+    if compared.less_plausible:
         sentences.append(
             f"{percent(compared.implausible)} of the new decoys are in the least plausible tenth (10% are expected): "
             "people may exclude them without the image."
         )
-    return " ".join([*sentences, *_remaining(compared)])
-
-
-def _listed(changes: Sequence[Change]) -> str:
-    """The first probes with accuracies and the change of their distance from chance, and the number of others."""
-    return _named(
-        [f"{one.name} {percent(one.before)} → {percent(one.after)} ({points(one.change)} points)" for one in changes]
-    )
-
-
-def _named(texts: Sequence[str]) -> str:
-    others = f" and {counted(len(texts) - MOST_NAMED, 'other')}" if len(texts) > MOST_NAMED else ""
-    return "; ".join(texts[:MOST_NAMED]) + others
-
-
-def _remaining(compared: Comparison) -> list[str]:
-    """The probes that are significantly more than FAR from chance after a remedy, and what they use."""
     uses = {f"{probe.name}: {probe.sees.label}": probe.uses for probe in REPORT_PROBES}
-    named = [
+    remaining = [
         f"{one.name} {percent(one.after)}" + (f" ({uses[one.name]})" if uses.get(one.name) else "")
         for one in compared.far(FAR)
     ]
     large = "A large leak stays. " if compared.large else ""
-    return [f"{large}Still more than {100 * FAR:.0f} points from chance: {_named(named)}."] if named else []
+    return " ".join([*sentences, *_listed(f"{large}Still more than {100 * FAR:.0f} points from chance", remaining)])
+
+
+def _listed(title: str, texts: Sequence[str]) -> list[str]:
+    """A sentence with the first texts and the number of others; none without texts."""
+    others = f" and {counted(len(texts) - MOST_NAMED, 'other')}" if len(texts) > MOST_NAMED else ""
+    return [f"{title}: {'; '.join(texts[:MOST_NAMED])}{others}."] if texts else []
 
 
 def text_table(figures: Iterable[Figure]) -> TextTable:

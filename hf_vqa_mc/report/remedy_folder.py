@@ -12,7 +12,7 @@ from hf_vqa_mc.remedies.judgement import Comparison
 from hf_vqa_mc.remedies.remedied import in_words
 from hf_vqa_mc.report.audit_folder import REPORT
 from hf_vqa_mc.report.figures import chart
-from hf_vqa_mc.report.judgement import HEADINGS, Figure, note
+from hf_vqa_mc.report.judgement import HEADINGS, SIDES, Figure, note
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain, points
 from hf_vqa_mc.result import Step
@@ -23,8 +23,6 @@ FIGURES = "report.json"
 MOST_CHANGES = 100  # changed decoys listed on the page
 LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "questions", "gain")  # table of coverage and leak
 CHANGE_HEADINGS = {"question id": "question_id", "old": "old", "new": "new", "donor": "origin", "reason": "reason"}
-SIDES = {"before": ("before", "chance", "before_half"), "after": ("after", "chance_after", "after_half")}
-"""Names of a `Change`'s accuracy, chance and half interval."""
 
 
 def report_contents(

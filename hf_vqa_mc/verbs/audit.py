@@ -129,7 +129,8 @@ class AuditResult(Result):
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
         lines = [figures["verdict"], figures["caveat"], *(finding["sentence"] for finding in figures["findings"])]
-        lines += [ambiguity(figures), *(f"Not run: {one['name']} ({one['reason']})." for one in figures["not_run"])]
+        missing = {one["name"]: one["reason"].partition("; ")[2] for one in figures["not_run"]}  # else in the verdict
+        lines += [ambiguity(figures), *(f"To test {name}: {advice}." for name, advice in missing.items() if advice)]
         lines += [f"Left out: {name}: {reason}" for name, reason in figures["skipped_splits"].items()]
         yield from (f"\n{line}" for line in lines if line)
         yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)

@@ -184,7 +184,7 @@ class RemedyResult(Result):
         """The strategy that is expected to do better where a large leak stays."""
         if self.comparison is None or not self.comparison.large or self._used.name in ("closed", "best"):
             return None
-        suits, _ = recommended(self.benchmark.test, max(one.before - one.chance for one in self.comparison.probes))
+        suits, _ = recommended(self.benchmark.test, leak=1.0)  # more than a repair removes
         return STRATEGIES["best"] if suits is self._used else suits
 
     @cached_property

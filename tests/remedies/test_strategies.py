@@ -9,6 +9,16 @@ from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies.strategies import STRATEGIES, StrategySettings, recommended
 
 
+def split(images, answers, most=0):
+    """60 rows about ``images``, with so many distinct answers; ``most`` rows have the first one."""
+    rows = [
+        {"image_id": str(row % images) if images else "", "question": f"what {row}",
+         "choices": [f"answer {0 if row < most else row % answers}", "none", "no", "other"], "label": 0}
+        for row in range(60)
+    ]  # fmt: skip
+    return read_benchmark(datasets.Dataset.from_list(rows)).test
+
+
 @pytest.mark.parametrize(
     ("images", "answers", "strategy", "why"),
     [
@@ -19,14 +29,28 @@ from hf_vqa_mc.remedies.strategies import STRATEGIES, StrategySettings, recommen
     ],
 )
 def test_an_audit_recommends_what_suits_images_and_answers(images, answers, strategy, why):
-    rows = [
-        {"image_id": str(row % images) if images else "", "question": f"what {row}",
-         "choices": [f"answer {row % answers}", "none"], "label": 0}
-        for row in range(60)
-    ]  # fmt: skip
-    found, sentence = recommended(read_benchmark(datasets.Dataset.from_list(rows)).test)
+    found, sentence = recommended(split(images, answers), leak=0.1)
     assert found.name == strategy
     assert sentence.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("leak", "answers", "most", "strategy"),
+    [
+        (0.05, 32, 0, "repair"),  # 1.9 rows per answer
+        (0.20, 32, 0, "repair"),
+        (0.45, 32, 0, "closed"),
+        (0.70, 32, 0, "closed"),
+        (0.70, 15, 0, "closed"),
+        (0.70, 60, 0, "repair"),  # unique answers
+        (0.70, 15, 45, "repair"),  # one answer to most questions
+    ],
+)
+def test_a_leak_that_a_repair_cannot_remove_needs_closed_sets_if_answers_repeat(leak, answers, most, strategy):
+    found, sentence = recommended(split(60, answers, most), leak)
+    assert found.name == strategy
+    large = f", a leak of {100 * leak:.0f} points, of which a repair leaves a large part: "
+    assert (large in sentence) == (leak > 0.25)
 
 
 def test_every_option_belongs_to_a_strategy_and_every_option_of_one_exists():

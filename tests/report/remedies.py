@@ -23,8 +23,10 @@ COMPARISON = Comparison(
         for name, shift in zip(PROBES, (0.0, 0.2), strict=True)
     ),
     Change("mean over the probes", 0.40, 0.30, 0.25, 0.25, -0.1, -0.12, -0.08, 0.02, 0.02),
-    400,
-    400,
+    judged=400,
+    judged_after=400,
+    rows=400,
+    groups=200,
 )
 
 
