@@ -252,14 +252,8 @@ def compare_probes(
     group of its new decoy's donor (Cameron, Gelbach and Miller 2011, eq. 2.11), since a text that moved ties two
     groups. The absolute value is linearised at the estimated signs.
 
-    Args:
-        before: probe to scores (rows,): probability that the target is picked.
-        after: likewise, for the same probes and the kept rows.
-        chance: accuracy of random guessing before (rows,) and after (kept rows,).
-        groups: (rows,): image, video or context, as numbers.
-        donor_groups: (rows,): group of the donor of a changed row, else the row's own.
-        inflation: probe to factor of the standard error, see `Prediction.inflation`.
-        kept: (rows,): mask of the kept rows; by default all.
+    Scores are those of the same probes, (rows,) before and (kept rows,) after, ``chance`` likewise; ``groups`` and
+    ``donor_groups`` (rows,) are numbers, ``inflation`` factors of standard errors, ``kept`` (rows,) a mask.
     """
     every = np.ones(len(groups), np.bool_)
     factors = np.array([(inflation or {}).get(name, 1.0) for name in before])

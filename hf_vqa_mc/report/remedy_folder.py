@@ -33,16 +33,7 @@ def report_contents(
     figures: Mapping[str, Any],
     steps: Sequence[Step],
 ) -> dict[str, bytes]:
-    """The files of the folder by name; deterministic.
-
-    Args:
-        published: the benchmark before the remedy.
-        remedied: the benchmark after it.
-        table: of `judgement_figures`.
-        compared: the report probes.
-        figures: of `RemedyResult.to_dict`, for the JSON file.
-        steps: what to do next.
-    """
+    """The files of the folder by name; ``table`` is of `judgement_figures`, ``figures`` of `RemedyResult.to_dict`."""
     public = without_folders(dict(figures), published.dataset)
     statistics = public["remedy"]
     facts = {

@@ -74,7 +74,7 @@ def test_heuristics_without_preferences_are_omitted():
     assert not {"longest choice", "odd length", "other script", "median number", "punctuation at the end"} & set(
         scores
     )
-    assert {"answer prior (eq. 2)", "question and answer prior", "like choices prior"} < set(scores)
+    assert {"answer prior (eq. 2)", "question and answer prior", "similar choices prior"} < set(scores)
 
 
 texts = st.text(st.sampled_from("ab é-世"), max_size=6)

@@ -1,4 +1,4 @@
-"""Targets inside or outside the row's largest group of like choices are found, also if no text repeats."""
+"""Targets inside or outside the row's largest group of similar choices are found, also if no text repeats."""
 
 from functools import lru_cache
 

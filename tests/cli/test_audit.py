@@ -200,7 +200,10 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
     *_, step = result.report()
-    assert step.why == "No images, 20.0 rows per distinct answer: change the fewest decoys"
+    assert step.why == (
+        "No images, 20.0 rows per distinct answer, a leak of 50 points, of which a repair leaves a large part: change "
+        "the fewest decoys"  # one answer is correct in most rows, so few of them fit into closed sets
+    )
     assert step.command.endswith("b.jsonl --output b-remedied.jsonl")
     columns = {"label_from": 0, "columns": {"question_type": "kind"}}
     *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **columns).report()
@@ -224,6 +227,18 @@ def test_the_next_step_fits_the_result(tmp_path):
     remedied.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     *_, again = hf_vqa_mc.audit(remedied, probes=False).report()
     assert again.command == "vqa-mc remedy PUBLISHED --strategy best --output leaky-best.jsonl"
+
+
+def test_few_rows_are_not_to_be_published(run, tmp_path):
+    result = run("audit", lines(tmp_path / "b.jsonl", rows=14), "--no-probes")
+    assert "too few for a verdict" in " ".join(result.stdout.split())
+    assert "vqa-mc evaluate" in result.stdout and "vqa-mc push" not in result.stdout
+
+
+def test_what_is_not_tested_is_said_once_with_what_to_do(run, tmp_path):
+    printed = " ".join(run("audit", lines(tmp_path / "b.jsonl", rows=60), "--no-probes").stdout.split())
+    assert printed.count("trained probes (--no-probes)") == 1
+    assert "Not run" not in printed
 
 
 def test_in_python_the_verdict_comes_first_and_the_ten_strongest_shortcuts_follow(tmp_path):

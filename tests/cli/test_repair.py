@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.remedies.remedied import Remedied
 
 COLOURS = ["red", "blue", "green", "white", "black", "brown", "yellow", "grey", "pink", "orange", "purple", "beige"]
 ANIMALS = ["dog", "cat", "horse", "cow", "sheep", "zebra", "bear", "bird", "goat", "deer", "elephant", "giraffe"]
@@ -106,6 +107,10 @@ def test_the_result_in_python_says_whether_it_is_better():
         ({"strategy": "iou_qou", "variant": "sets"}, "variant sets is of strategy closed, not of iou_qou"),
         ({"decoys_per_set": 2}, "decoys_per_set is an option of strategy iou_qou and best, not of repair"),
         ({"variant": "iou", "budget": 0.1}, "budget is an option of strategy repair and best, not of iou_qou"),
+        ({"coverage": 0.9}, "coverage is an option of strategy closed and best, not of repair"),  # the default
+        ({"set_size": 4}, "set_size is an option of strategy closed and best, not of repair"),
+        ({"preset": "plausible"}, "preset is an option of strategy closed, iou_qou and best, not of repair"),
+        ({"variant": "iou", "budget": 0.2}, "budget is an option of strategy repair and best, not of iou_qou"),
     ],
 )
 def test_options_of_other_strategies_are_refused(options, words):
@@ -125,12 +130,53 @@ def test_without_an_output_the_figures_are_shown_and_nothing_is_written(run, tmp
     [(["--variant", "iou"], False), (["--guarantee", "image"], True), (["--strategy", "closed"], True)],
 )
 def test_what_is_not_better_is_written_only_with_a_guarantee_asked_for_by_name(run, tmp_path, options, written):
-    result = run(questions(0, 120), *options, "--output", "fixed.jsonl", "--json")
+    result = run(questions(0, 160), *options, "--output", "fixed.jsonl", "--json")
     assert result.exit_code == (0 if written else 3), result.output
     printed = json.loads(result.stdout)
     assert printed["better"] is False
     assert printed["judgement"].startswith("Warning: Not better" if written else "Not better than before")
     assert (tmp_path / "fixed.jsonl").exists() == written
+
+
+def test_the_table_of_closed_sets_has_the_rows_that_are_judged_and_what_is_exact(run, tmp_path):
+    result = run(questions(0.8, 320), "--strategy", "closed", "--output", "fixed.jsonl", "--report", "page")
+    assert result.exit_code == 0, result.output
+    printed = json.loads((tmp_path / "page" / "report.json").read_text("utf-8"))
+    table = {one["name"]: one for one in printed["table"]}
+    kept = table["rows"]["after"]["value"]
+    assert table["rows"]["before"]["value"] == 320 > kept
+    judged = table["rows judged by report probes"]
+    assert judged["before"] == judged["after"] == {"value": kept}
+    after = table["choices alone: strongest probe"]["after"]
+    assert after == {"value": pytest.approx(0.25, abs=0.03), "remark": "exactly chance by construction"}
+    page = (tmp_path / "page" / "report.html").read_text("utf-8")
+    for text in (" ".join(result.stdout.split()), page):
+        assert "Exactly at chance by construction: choices alone." in text
+        assert "Before: these rows as published." in text
+
+
+def test_a_large_leak_that_stays_is_said_with_a_stronger_strategy_and_not_published(run, tmp_path, monkeypatch):
+    def nothing(benchmark, *_):
+        return Remedied(benchmark, {"strategy": "repair", "changed": 0, "decoys": 1, "splits": {}})
+
+    monkeypatch.setattr("hf_vqa_mc.remedies.repair.repair_benchmark", nothing)
+    rows = [{**row, "choices": [f"{one} one" if index == row["label"] else one for index, one in
+             enumerate(row["choices"])]} for row in questions(0, 160)]  # fmt: skip
+    result = run(rows, "--output", "fixed.jsonl", "--force")
+    printed = " ".join(result.stdout.split())
+    assert "A large leak stays. Still more than 3 points from chance: longest choice: choices alone " in printed
+    assert "--strategy closed is expected to remove more." in printed
+    steps = [line for line in result.stdout.splitlines() if line.startswith("vqa-mc ")]
+    assert steps[0].endswith("b.jsonl --guarantee choices --word-vectors corpus --output fixed-closed.jsonl")
+    assert not any("push" in one for one in steps)
+
+
+def test_of_few_rows_it_says_so_and_does_not_publish(run, tmp_path):
+    result = run(questions(0.8, 14), "--output", "fixed.jsonl", "--force", "--variant", "iou")
+    assert result.exit_code == 0, result.output
+    printed = " ".join(result.stdout.split())
+    assert "Warning: Too few rows for a verdict: 14 rows in 7 groups" in printed
+    assert "Better" not in printed and "vqa-mc push" not in printed
 
 
 def test_too_few_groups_are_not_judged_and_nothing_is_written(run, tmp_path):
@@ -148,5 +194,5 @@ def test_json_and_page_have_the_same_table_and_the_page_lists_changes(repaired):
     assert {"rows", "decoys changed", "choices alone: strongest probe", "mean distance from chance"} < set(names)
     assert all(f"<bdi>{name}</bdi>" in page for name in names)
     changes = printed["remedy"]["changes"]
-    assert page.count("the target led by") == min(len(changes), 100)
+    assert page.count("standard deviations and no longer leads (round ") == min(len(changes), 100)
     assert all(f"<bdi>{one['new']}</bdi>" in page for one in changes[:100])

@@ -1,11 +1,15 @@
+from dataclasses import replace
+
+import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies import judging_probes
 from hf_vqa_mc.remedies.judgement import compare_probes, two_way_error
-from hf_vqa_mc.report.judgement import verdict
+from hf_vqa_mc.report.judgement import judgement_figures, verdict
 
 ROWS = 2_000
 
@@ -87,3 +91,32 @@ def test_the_verdict_names_what_stays_far_from_chance():
     assert "Still more than 3 points from chance: probe 0 3" in (text := verdict(found, ""))
     assert "probe 1" not in text
     assert "Still" not in verdict(compared([0.40, 0.35], [0.25, 0.26]), "")
+
+
+def test_the_verdict_says_what_is_nearer_what_is_farther_and_by_how_much():
+    found = compared([0.60, 0.50, 0.25], [0.25, 0.26, 0.35])
+    assert found.better and found.harmed
+    text = verdict(found, "")
+    assert text.startswith("Better on average, but 1 of 3 probes find a larger leak. Mean distance from chance")
+    assert "Nearer to chance: probe 0 " in text
+    change = found.probes[2]
+    moved = f"{100 * change.before:.1f}% → {100 * change.after:.1f}% ({100 * change.change:+.1f} points)"
+    assert f"Farther from chance: probe 2 {moved}." in text
+
+
+def test_a_verdict_names_the_three_farthest_probes_and_counts_the_others():
+    text = verdict(compared([0.5] * 6, [0.40, 0.45, 0.38, 0.42, 0.36, 0.34]), "")
+    names = text.partition("points from chance: ")[2]
+    assert [one for one in range(6) if f"probe {one} " in names] == [0, 1, 3]
+    assert names.endswith(" and 3 others.")
+
+
+@pytest.mark.parametrize(("share", "flagged"), [(0.45, True), (0.15, False), (0.05, False)])
+def test_implausible_new_decoys_are_flagged_if_they_are_more_than_by_chance(share, flagged):
+    found = replace(compared([0.4], [0.3]), implausible=share, implausible_half=0.06)
+    sentence = "% of the new decoys are in the least plausible tenth (10% are expected)"
+    assert (sentence in verdict(found, "")) == flagged
+    rows = [{"question": f"what {row}", "choices": ["a", "b"], "label": 0} for row in range(4)]
+    benchmark = read_benchmark(datasets.Dataset.from_list(rows))
+    *_, cell = judgement_figures(benchmark, benchmark, found)[-1].cells
+    assert cell == f"{100 * share:.1f}% ± 6.0" + (" (more than by chance)" if flagged else "")

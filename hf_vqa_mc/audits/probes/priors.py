@@ -1,4 +1,4 @@
-"""Rules that count labels: of texts, of texts by the question's beginning, of groups of like choices, of positions."""
+"""Rules that count labels: of texts, of texts by the question's beginning, of groups of similar choices, of positions."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -100,7 +100,7 @@ def _likelihood(rows: Rows, folds: Folds) -> tuple[Values, NDArray[np.int64]]:
 
 
 def like_choices_prior(rows: Rows, folds: Folds) -> Values:
-    """Pick the choice whose group of like choices has the size that the targets' groups have in other folds.
+    """Pick the choice whose group of similar choices has the size that the targets' groups have in other folds.
 
     Choices of a row are alike if they have the same form, first word or last word, or if their last words are in the
     same branch of WordNet. A choice is described by the size of its group and of the row's largest group. Of these
@@ -193,8 +193,8 @@ PRIORS = (
     _prior("question and answer prior", ProbeInputs.QUESTION,
            "picks the choice that is most often correct for other questions with the same beginning",
            question_answer_prior),
-    _prior("like choices prior", ProbeInputs.CHOICES,
-           "picks from the group of like choices (kind, form, first or last word) that is most often correct",
+    _prior("similar choices prior", ProbeInputs.CHOICES,
+           "picks from the group of similar choices (kind, form, first or last word) that is most often correct",
            like_choices_prior),
 )  # fmt: skip
 
@@ -313,5 +313,5 @@ ORDERS = (
     Probe("image width or height", ProbeInputs.IMAGE,
           "picks the position that is most often correct in other rows with images of similar width, height or shape",
           _image_size),
-    Probe("breaks the order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", _unsorted),
+    Probe("out of order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", _unsorted),
 )  # fmt: skip
