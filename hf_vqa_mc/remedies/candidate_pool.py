@@ -169,7 +169,7 @@ def read_candidate_table(path: Path, question_ids: Collection[str]) -> list[Cand
     if not path.is_file():
         raise InputError(f"{path} does not exist; expected a table of candidates with {', '.join(COLUMNS)}")
     found = []
-    for row, (question_id, text, source) in enumerate(_rows(read_file(path), COLUMNS, str(path))):
+    for row, (question_id, text, source) in enumerate(_rows(read_file(path), COLUMNS, str(path)), 1):
         if question_id not in question_ids:
             raise InputError(
                 f"{path}, row {row}: question_id {shown(question_id)} is not in the benchmark, which has ids such as "

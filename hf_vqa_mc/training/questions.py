@@ -164,7 +164,7 @@ def read_questions(
         else:
             labels, targets = np.full(len(ids), NONE), read["answer"].to_pylist()
         if open_ended and any(targets) and "" in targets:
-            raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
+            raise InputError(f"{location}, row {targets.index('') + 1}: the answer is empty; expected text")
         answers = human_answers(table, location) or [[]] * len(ids)
         if open_ended:
             answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
@@ -193,12 +193,15 @@ def read_questions(
 def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:
     """The kinds of all choices, (choices,)."""
     for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
-        raise InputError(f"{location}, row {row}: choice_kinds has a different length than its {lengths[row]} choices")
+        raise InputError(
+            f"{location}, row {row + 1}: choice_kinds has a different length than its {lengths[row]} choices"
+        )
     flat, known = pc.list_flatten(column), len(CHOICE_KINDS)
     valid = pc.fill_null(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, known)), False)
     for index in np.flatnonzero(~valid.to_numpy())[:1].tolist():
+        row = pc.list_parent_indices(column)[index].as_py() + 1
         raise InputError(
-            f"{location}, row {pc.list_parent_indices(column)[index]}: one of choice_kinds is {flat[index]}, expected "
+            f"{location}, row {row}: one of choice_kinds is {flat[index]}, expected "
             f"0 to {known - 1} ({', '.join(CHOICE_KINDS)})"
         )
     kinds: NDArray[np.int8] = flat.to_numpy().astype(np.int8)
@@ -220,7 +223,7 @@ def _programs(rows: pa.Table, location: str) -> pa.ChunkedArray:
         raise InputError(f"{location}: no column {PROGRAM!r} with programs; {remedy}")
     table = checked_columns(rows.select([PROGRAM]), location, {PROGRAM: "text"})
     if (missing := pc.index(table[PROGRAM], "").as_py()) >= 0:
-        raise InputError(f"{location}, row {missing}: the program is empty; {remedy}")
+        raise InputError(f"{location}, row {missing + 1}: the program is empty; {remedy}")
     return pc.replace_substring_regex(table[PROGRAM], _OBJECTS, "")
 
 
@@ -249,8 +252,8 @@ def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
     if not _is_text(texts.type):
         return None
     if texts.null_count:
-        row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()]
-        raise InputError(f"{location}, row {row}: one of answers is empty (null), expected text")
+        row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()].as_py()
+        raise InputError(f"{location}, row {row + 1}: one of answers is empty (null), expected text")
     encoded = pc.dictionary_encode(texts).combine_chunks()
     distinct = encoded.dictionary.to_pylist()  # of millions of answers few are distinct
     flat = map(distinct.__getitem__, encoded.indices.to_pylist())

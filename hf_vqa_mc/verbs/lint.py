@@ -124,7 +124,7 @@ class LintResult(Result):
         }
 
     def to_pandas(self) -> Frame:
-        """One row per issue: check, severity, split, row (from 0), question_id, detail."""
+        """One row per issue: check, severity, split, row (from 1), question_id, detail."""
         import pandas as pd
 
         frame: pd.DataFrame = self.linting.issues.to_pandas()

@@ -194,5 +194,5 @@ def test_an_empty_program_is_named(with_programs, tmp_path):
     table = pq.read_table(path)
     programs = ["select: a->query: b [0]", "", *table["semantic_str"].to_pylist()[2:]]
     pq.write_table(table.drop_columns("semantic_str").append_column("semantic_str", [programs]), path)
-    with pytest.raises(InputError, match="train, row 1: the program is empty"):
+    with pytest.raises(InputError, match="train, row 2: the program is empty"):
         run(folder, tmp_path / "run", "lstm-q", questions="programs")
