@@ -47,9 +47,7 @@ class ListOfChoices(ChoiceForm):
         values = table[self.column].to_pylist()
         for row, (choices, _) in rows.items():
             if pa.types.is_fixed_size_list(kind) and len(choices) != kind.list_size:
-                raise InputError(
-                    f"row {row + 1}: {self.column!r} holds {kind.list_size} choices a row; keep this number"
-                )
+                raise InputError(f"row {row + 1}: {self.column!r} holds {kind.list_size} choices a row; keep as many")
             values[row] = list(choices)
         if is_text(kind.value_type):
             return {self.column: pa.array(values, kind)}

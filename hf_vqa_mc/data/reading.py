@@ -153,12 +153,8 @@ def _split(
         notes += (f"{location}: {counts}, such as row {faulty[0].row + 1}: {faulty[0].message}",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
     split = Split(name, location, rows, table, pictures.source, *about)
-    columns = {
-        "image": pictures.columns if pictures.cells else (),
-        "image_id": (pictures.id_column,),
-        "question_id": (question_id,),
-    }
-    columns["question_type"] = (question_type,)
+    columns = {"image": pictures.columns if pictures.cells else (), "image_id": (pictures.id_column,)}
+    columns |= {"question_id": (question_id,), "question_type": (question_type,)}
     named = ((what, [*filter(None, names)]) for what, names in columns.items())
     others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
     return split, ", ".join([spec.read_as, *others]), notes

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -163,7 +162,9 @@ def _with_files(
             contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
             if pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
                 table = table.set_column(
-                    index, field, pa.array(map(filled, table[index].to_pylist(), count(start + 1)), field.type)
+                    index,
+                    field,
+                    pa.array(map(filled, table[index].to_pylist(), itertools.count(start + 1)), field.type),
                 )
     return table
 

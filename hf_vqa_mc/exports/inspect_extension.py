@@ -137,9 +137,8 @@ def benchmark(
     for row, question_id in enumerate(questions.question_ids):
         context, question, *choices = prompts.row_texts(given, row)
         text = f"Context: {context}\n{question}" if context else question
-        shown = [
-            ContentImage(image=intern(data_uri(content))) for content in prompts.prompt(Job(row, inputs, 0)).images
-        ]
+        contents = prompts.prompt(Job(row, inputs, 0)).images
+        shown = [ContentImage(image=intern(data_uri(content))) for content in contents]
         metadata = {"question_type": questions.types[row], "cluster": image_ids[row] or question_id}
         samples.append(
             Sample(
@@ -154,11 +153,7 @@ def benchmark(
         MemoryDataset(samples, name=questions.name),
         solver=multiple_choice(rotations=rotations),
         scorer=choice(),
-        metrics=[
-            accuracy(),
-            stderr(cluster="cluster"),
-            *([set_accuracy()] if sets else []),
-        ],
+        metrics=[accuracy(), stderr(cluster="cluster"), *([set_accuracy()] if sets else [])],
     )
 
 

@@ -193,9 +193,7 @@ def read_questions(
 def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:
     """The kinds of all choices, (choices,)."""
     for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
-        raise InputError(
-            f"{location}, row {row + 1}: choice_kinds has a different length than its {lengths[row]} choices"
-        )
+        raise InputError(f"{location}, row {row + 1}: choice_kinds has another length than its {lengths[row]} choices")
     flat, known = pc.list_flatten(column), len(CHOICE_KINDS)
     valid = pc.fill_null(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, known)), False)
     for index in np.flatnonzero(~valid.to_numpy())[:1].tolist():

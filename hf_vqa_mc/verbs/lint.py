@@ -36,8 +36,7 @@ class LintSettings(BenchmarkOptions):
     )
     skip_images: bool = option("Do not read the images.", default=False)
     output: Path | None = option(
-        "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.",
-        default=None,
+        "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.", default=None
     )
     overwrite: bool = overwrite_option()
 

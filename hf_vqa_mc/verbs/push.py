@@ -51,8 +51,7 @@ class PushSettings:
     )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
-        "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.",
-        default=None,
+        "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.", default=None
     )
     task: str | None = option(
         "Results: id of the task in the benchmark's eval.yaml; by default its config.", default=None

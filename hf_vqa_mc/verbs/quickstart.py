@@ -254,11 +254,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
         for config, _, run in todo:
             _check_same_rows(run, dataset, config)
         features = extract_features(
-            dataset,
-            SHOWN,
-            backbone="pixels",
-            output=Path("vqa_mc_features"),
-            progress=progress,
+            dataset, SHOWN, backbone="pixels", output=Path("vqa_mc_features"), progress=progress
         ).folder
         words = _write_one_hot_vectors(runs / "one_hot_words.txt", built)
         for done, (config, model, run) in enumerate(todo):

@@ -149,8 +149,7 @@ ROWS = (
     Check("missing_images", ERROR, "the image is missing or cannot be read", "add it, or remove the row",
           partial(_images, True)),
     Check("damaged_images", ERROR, "the image cannot be decoded", "replace it", partial(_images, False)),
-    Check("unread_images", NOTE, "images or videos that the rows name were not read",
-          "give the folder of images with --images; videos are never read",
+    Check("unread_images", NOTE, "images or videos that rows name were not read", "name the images' folder: --images",
           lambda linted: of_the_whole([f"{split.name}: {split.images_missing}" for split in linted.splits
                                        if split.images_missing])),
     Check("repeated_images", WARNING, "another image has the same content", "give both the same image id",
