@@ -7,6 +7,7 @@ task shows to a model.
 
 from collections import Counter, defaultdict
 from copy import deepcopy
+from pathlib import Path
 from sys import intern
 from typing import Any
 
@@ -121,7 +122,7 @@ def benchmark(
         **columns: Options of ``vqa-mc audit`` that name columns: question, choices, label, image, ...
     """
     given = _lettered_input(inputs)
-    read = read_benchmark(dataset, config, split=split, images=images, **columns)
+    read = read_benchmark(dataset, config, split=split, images=Path(images) if images else None, **columns)
     questions = presented_questions(read, None, hide_answers=False)
     check_lettered(questions, "inspect-ai")
     missing = read.test.images_missing or ("" if inputs == FULL.name else "the benchmark has no images")

@@ -99,7 +99,9 @@ def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
     sizes = [len(choices) for choices in after.rows["choices"].to_pylist()]
     accuracy = vm.score("guesses.json", "closed").to_dict()["results"]["mc_accuracy"]["accuracy"]
     assert accuracy == pytest.approx(sum(1 / size for size in sizes) / len(sizes))
-    seen = vm.evaluate("closed", model=Viewer(), inputs=["full", "no-image"], output="run").to_pandas()
+    done = vm.evaluate("closed", model=Viewer(), inputs=["full", "no-image"], output="run")
+    assert "push('results', 'NAMESPACE/MODEL', folder='run', benchmark='NAMESPACE/BENCHMARK')" in repr(done)
+    seen = done.to_pandas()
     assert seen.set_index("input")["accuracy"]["full"] == 1 > seen.set_index("input")["accuracy"]["no-image"]
     assert "created" in run("push", "dataset", NAME, "--folder", "closed")
     shutil.rmtree(tmp_path / "images")
