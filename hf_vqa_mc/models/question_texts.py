@@ -150,28 +150,29 @@ class OpenEndedTexts:
     form: QuestionForm = "text"  # what is read as the question
     layouts: Layouts | None = None  # of modules, for the questions
 
+    def array(self, name: str, texts: Sequence[str]) -> Any:  # noqa: ANN401  an array, of bags a sparse one
+        """An input of `GIVEN` for texts; raises InputError if there is nothing to convert them with."""
+        index = {group: number for number, group in enumerate(self.groups, OTHER_GROUP + 1)}
+        convert: dict[str, Callable[[Sequence[str]], Any] | None] = {
+            "question_indices": self.words.indices,
+            "question_bags": self.words.bags,
+            "question_vectors": self.vectors.encode if self.vectors else None,
+            "question_layouts": self.layouts.tensor if self.layouts else None,
+            "caption_bags": self.captions.bags if self.captions else None,
+            "question_groups": lambda groups: np.array([index.get(group, OTHER_GROUP) for group in groups], np.int64),
+        }
+        if (converter := convert[name]) is None:
+            raise InputError(f"the processor has nothing for {name}; use that of the same checkpoint")
+        return converter(texts)
+
     def tensors(self, inputs: Collection[str], **given: Sequence[str] | None) -> dict[str, Tensor]:
         """The tensors of those ``inputs`` that are in `GIVEN`, from ``questions``, ``captions`` and ``groups``."""
-        index = {name: number for number, name in enumerate(self.groups, OTHER_GROUP + 1)}
-        convert: dict[str, Callable[[Sequence[str]], NDArray[Any]]] = {
-            "question_indices": self.words.indices,
-            "question_bags": lambda texts: self.words.bags(texts).toarray(),
-            "question_groups": lambda texts: np.array([index.get(text, OTHER_GROUP) for text in texts], np.int64),
-        }
-        if self.vectors is not None:
-            convert["question_vectors"] = self.vectors.encode
-        if (of := self.layouts) is not None:
-            convert["question_layouts"] = lambda texts: of.tensor(texts).astype(np.int64)
-        if (captions := self.captions) is not None:
-            convert["caption_bags"] = lambda texts: captions.bags(texts).toarray()
         found = {}
         for name in (one for one in GIVEN if one in inputs):
             texts = given.get(GIVEN[name])
             if texts is None and name == "question_groups":  # of unknown groups
                 texts = [""] * len(given["questions"] or ())
-            if name not in convert:
-                raise InputError(f"the processor has nothing for {name}; use that of the same checkpoint")
-            found[name] = torch.from_numpy(convert[name](checked_texts(texts, GIVEN[name])))
+            found[name] = tensor_of(self.array(name, checked_texts(texts, GIVEN[name])))
         return found
 
     @property
@@ -224,6 +225,12 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
         if not isinstance(text, str):
             raise InputError(f"{what.removesuffix('s')} {number} is {shown(text)}; expected a string")
     return texts
+
+
+def tensor_of(array: Any) -> Tensor:  # noqa: ANN401  as `OpenEndedTexts.array` returns it
+    """The tensor of an input: dense, indices as int64."""
+    found = torch.from_numpy(array.toarray() if scipy.sparse.issparse(array) else array)
+    return found.long() if found.dtype == torch.int32 else found
 
 
 def packed(vectors: Tensor, indices: Tensor) -> PackedSequence:

@@ -39,9 +39,10 @@ class Candidates:
         try:
             for _, line in json_lines(path):
                 self.row[str(line["question_id"])] = len(images)
-                order = np.argsort(line["distances"], kind="stable")
-                images.append([line["candidates"][at] for at in order])
-                distances.append([line["distances"][at] for at in order])
+                of_question, of_images = line["candidates"], line["distances"]
+                order = np.argsort(of_images, kind="stable")
+                images.append([of_question[at] for at in order])
+                distances.append([of_images[at] for at in order])
             if len(set(map(len, images))) != 1:
                 raise ValueError("questions have different numbers of candidates, or there are none")
         except (KeyError, TypeError, ValueError) as error:

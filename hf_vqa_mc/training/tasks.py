@@ -18,7 +18,7 @@ from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores, in_
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.processor import VqaProcessor
-from hf_vqa_mc.models.question_texts import NODE, PADDING, UNKNOWN
+from hf_vqa_mc.models.question_texts import GIVEN, UNKNOWN, tensor_of
 from hf_vqa_mc.training.answered import Answered, Picked, cell_maps, check_finite, region_maps
 from hf_vqa_mc.training.questions import NONE, Questions
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -198,16 +198,13 @@ class OpenEnded:
         self._texts, self._images, self._inputs = processor.texts, images, frozenset(processor.inputs)
         self._vocabulary = list(vocabulary)
         self._index = {text: number for number, text in enumerate(vocabulary)}
-        texts = processor.texts
-        self._indices = texts.words.indices(questions) if "question_indices" in self._inputs else None
-        self._bags = texts.words.bags(questions) if "question_bags" in self._inputs else None
-        self._vectors = texts.tensors({"question_vectors"} & self._inputs, questions=questions)
-        nothing = np.zeros((len(questions), 0, NODE), np.int32)
-        self._layouts = texts.layouts.tensor(questions) if texts.layouts else nothing
+        of_questions = [name for name in processor.inputs if GIVEN.get(name) == "questions"]
+        self._of_questions = {name: processor.texts.array(name, questions) for name in of_questions}
 
     def unknown_words(self, questions: Questions) -> int:
         """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
-        count = int((self._layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
+        layouts = self._of_questions.get("question_layouts")
+        count = 0 if layouts is None else int((layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
         if count:
             of = f"{count:,} of {len(questions):,} questions"
             logger.info("layouts of %s have words that are rare in training or new; these share a vector", of)
@@ -220,15 +217,11 @@ class OpenEnded:
         groups = [questions.groups[row] if questions.groups else "" for row in rows]
         inputs = self._inputs & {"caption_bags", "question_groups"}
         found = self._texts.tensors(inputs, captions=captions, groups=groups)
-        if self._indices is not None:
-            indices = self._indices[texts]
-            found["question_indices"] = torch.from_numpy(indices[:, (indices != PADDING).any(0)])
-        if self._bags is not None:
-            found["question_bags"] = torch.from_numpy(self._bags[texts].toarray())
-        if "question_layouts" in self._inputs:
-            layouts = self._layouts[texts]
-            found["question_layouts"] = torch.from_numpy(layouts[:, layouts[:, :, 0].any(0)]).long()
-        found |= {name: vectors[torch.from_numpy(texts)] for name, vectors in self._vectors.items()}
+        for name, of in self._of_questions.items():
+            taken = of[texts]
+            if name in ("question_indices", "question_layouts"):  # without columns that are padding in all rows
+                taken = taken[:, taken.reshape(*taken.shape[:2], -1)[..., 0].any(0)]
+            found[name] = tensor_of(taken)
         if self._images is not None:
             found |= self._images.tensors([questions.image_ids[row] for row in rows])
             if questions.candidates is not None:
