@@ -29,7 +29,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, similar_rows
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
-from hf_vqa_mc.training.captions import captions_in
+from hf_vqa_mc.training.questions import captions_in
 
 COLUMNS = ("question_id", "text", "source")  # columns of a table of candidates
 NEIGHBOURS = 1000

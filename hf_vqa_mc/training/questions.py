@@ -1,10 +1,11 @@
 """The questions of a dataset's splits as arrays of indices of distinct texts, for training and evaluation."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.loading import BUILT, check_has_choices, open_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
 from hf_vqa_mc.scoring.consensus import choice_consensus
@@ -298,3 +300,9 @@ def questions_of_pairs(table: pa.Table) -> pa.Table:
     _, pair = scipy.sparse.csgraph.connected_components(linked, False)
     both = both.append_column(PAIR, pa.array(pair[number].astype(str).tolist()))
     return both.take(np.sort(np.unique(number, return_index=True)[1]))
+
+
+def captions_in(path: Path) -> Iterator[tuple[str, str]]:
+    """The image ids and captions of COCO's ``captions_*.json``; raises InputError if the file is not of that form."""
+    for _, records in read_lists(path, ("annotations",)):
+        yield from zip(records.ids("image_id"), records.texts("caption"), strict=True)

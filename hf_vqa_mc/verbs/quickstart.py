@@ -271,7 +271,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
 
 def _check_same_rows(run: Path, dataset: str, config: str) -> None:
     """Raise InputError if the folder holds a run on other rows: of another version or other easy-VQA files."""
-    from hf_vqa_mc.training.model_inputs import made_with
+    from hf_vqa_mc.training.inputs import made_with
     from hf_vqa_mc.training.run_folder import BEST, RECORD
 
     try:
