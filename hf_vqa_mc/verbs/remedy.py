@@ -142,22 +142,25 @@ class RemedyResult(Result):
 
     def next_steps(self, name: Callable[[str], str] = str) -> list[Step]:
         """What to do with the written benchmark; ``name`` as in `audit_folder.next_steps`."""
+        from hf_vqa_mc.report.audit_folder import publication
+
         output, dataset = self.settings.output, self.settings.dataset
         if output is None or not self.may_write:
             return []
-        is_file = isinstance(dataset, str | Path) and Path(dataset).is_file()
         read, steps = subset(self.settings, BenchmarkOptions), list[Step]()
-        config = None if is_file and output.suffix else self.remedied.config
-        inputs, given = replace(read, dataset=output, config=config).arguments(name)
         if (stronger := self.stronger) is not None:
             published, options = read.arguments(name)
             other = output.with_name(f"{output.name.split('.')[0]}-{stronger.name}{''.join(output.suffixes)}")
             options |= {**stronger.arguments, "output": name(str(other))}
             steps.append(Step("Remove more of the leak", "remedy", published, options))
+        is_file = isinstance(dataset, str | Path) and Path(dataset).is_file() and bool(output.suffix)
+        embedded = not is_file and self.remedied.has_all_images
+        images, config = None if embedded else read.images, None if is_file else self.remedied.config
+        inputs, given = replace(read, dataset=output, config=config, images=images).arguments(name)
         steps.append(Step("Audit the result", "audit", inputs, given))
         steps.append(Step("Evaluate a model on it", "evaluate", inputs, {**given, "model": "MODEL"}))
         if self.comparison is not None and not self.comparison.few and not self.comparison.large:
-            steps.append(Step("Publish it", "push", ("dataset", "NAMESPACE/NAME"), {"folder": name(str(output))}))
+            steps += publication(self.remedied, output, given if is_file else {}, name)
         return steps
 
     @property

@@ -1,4 +1,4 @@
-"""Rules that count labels: of texts, of texts by the question's beginning, of groups of similar choices, of positions."""
+"""Rules that count labels: of texts, of texts by the start of the question, of similar choices, of positions."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
