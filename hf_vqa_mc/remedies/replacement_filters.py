@@ -25,8 +25,9 @@ from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 
 WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1
-MOST_SIMILAR = 0.75
-"""Largest cosine with the target in any embedding, unless both are different numbers, colours or animals."""
+MOST_SIMILAR = 0.95
+"""Share of the published decoys whose cosine with the target no new decoy exceeds, in any embedding, unless both are
+different numbers, colours or animals: what is nearer is often correct as well."""
 UNBALANCED = 0.01
 """Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
 NEAR_DUPLICATE = 0.9  # largest cosine with another decoy of the row, likewise
@@ -84,22 +85,34 @@ class ReplacementFilters:
         distinct |= dict.fromkeys(word for given in answers for one in given for word in comparable(one).split())
         self._numbers = {word: number for number, word in enumerate(distinct)}
         self._relations = Relations.of(list(distinct))
+        row, column = (rows.valid & (np.arange(rows.valid.shape[1]) > 0)).nonzero()
+        target, decoy = rows.texts[row, 0], rows.texts[row, column]
+        self._most = [
+            float(np.quantile(np.einsum("rd,rd->r", space.texts[target], space.texts[decoy]), MOST_SIMILAR))
+            for space in spaces
+        ]
 
-    def near(self, text: Ints, others: Int32s, most: float) -> Bools:
-        """Whether each text is nearer than ``most`` to any of the others in any embedding."""
-        near = np.zeros(len(text), np.bool_)
-        each = np.broadcast_to(others, (len(text), len(others)))
-        for space in self._spaces:
-            near |= (np.einsum("rd,rod->ro", space.texts[text], space.texts[each]) > most).any(axis=1)
-        for one in np.flatnonzero(near).tolist():
-            near[one] = any(self._too_near(int(text[one]), int(other), most) for other in others if other >= 0)
-        return near
+    def near_target(self, text: Ints, target: Int32s) -> Bools:
+        """Whether each text is nearer to the target than nearly all published decoys, in any embedding."""
+        return self._near(text, target, self._most)
 
-    def _too_near(self, text: int, other: int, most: float) -> bool:
-        if max(float(space.texts[text] @ space.texts[other]) for space in self._spaces) <= most:
-            return False
+    def duplicate(self, text: Ints, decoys: Int32s) -> Bools:
+        """Whether each text nearly repeats another decoy of its row, in any embedding."""
+        return self._near(text, decoys, [NEAR_DUPLICATE] * len(self._spaces))
+
+    def _near(self, text: Ints, others: Int32s, most: Sequence[float]) -> Bools:
+        near = np.zeros((len(text), len(others)), np.bool_)
+        each = np.broadcast_to(others, near.shape)
+        for space, largest in zip(self._spaces, most, strict=True):
+            near |= np.einsum("rd,rod->ro", space.texts[text], space.texts[each]) > largest
+        for one, column in zip(*near.nonzero(), strict=True):
+            near[one, column] = others[column] >= 0 and not self._exclusive(int(text[one]), int(others[column]))
+        return np.asarray(near.any(axis=1))
+
+    def _exclusive(self, text: int, other: int) -> bool:
+        """Whether both are different numbers, colours or animals."""
         key, other_key = (int(self._rows.vocabulary.keys[one]) for one in (text, other))
-        return not (exclusive(key, other_key, self._tables.relations) or (self._digits[text] and self._digits[other]))
+        return bool(exclusive(key, other_key, self._tables.relations) or (self._digits[text] and self._digits[other]))
 
     def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.
