@@ -26,7 +26,7 @@ from hf_vqa_mc.io.inside import Inside
 if TYPE_CHECKING:
     from datasets import Dataset
 
-NAME_FOLDER = "give the folder that holds them with --images DIR"  # remedy, for messages
+NAME_FOLDER = "give the folder of the images with --images DIR"  # remedy, for messages
 MOST_NAME = 64
 """A text up to this length is not a base64 image, but a path or a reference to another row (VLMEvalKit's tables)."""
 MOST_HOPS = 3

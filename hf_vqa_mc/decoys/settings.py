@@ -5,6 +5,7 @@ from typing import Any, Literal
 from hf_vqa_mc.options import ADVANCED, FRACTION, Check, check_options, option, settings
 
 Preset = Literal["paper", "plausible"]
+MOST_IN_SET = 7  # rows and choices of a closed answer set
 
 _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_000)
 _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= value < 2**31)
@@ -26,7 +27,7 @@ class SetSettings:
     set_size: int = option(
         "Rows and choices of a closed answer set, 2 to 7; rows that do not fit get smaller sets.",
         default=4,
-        check=("an integer from 2 to 7", lambda value: 2 <= value <= 7),
+        check=(f"an integer from 2 to {MOST_IN_SET}", lambda value: 2 <= value <= MOST_IN_SET),
         panel=ADVANCED,
     )
     coverage: float = option(

@@ -122,16 +122,16 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
 def _repaired(statistics: dict[str, Any]) -> list[str]:
     share = percent(statistics["changed"] / max(statistics["decoys"], 1))
     lines = [
-        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}%) were changed, none of the rows left "
+        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}%) were changed and no row is left "
         "out; the column choice_origins names the question that each new decoy is from."
     ]
     for name, one in statistics["splits"].items():
-        why = f"unchanged: {one['unchanged']}" if "unchanged" in one else f"stopped since {one['stopped']}"
+        why = f"unchanged: {one['unchanged']}" if "unchanged" in one else f"the repair stopped since {one['stopped']}"
         lines.append(f"{name}: {why}.")
         if one.get("rows_without_candidate"):
             lines.append(
-                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no plausible text was found; more are "
-                "found with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
+                f"{name}: in {counted(one['rows_without_candidate'], 'row')} no text passed the filters; give more "
+                "texts with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
             )
     if "candidates" in statistics:
         given = statistics["candidates"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.decoys import VARIANTS
-from hf_vqa_mc.decoys.settings import Preset, SetSettings, Settings
+from hf_vqa_mc.decoys.settings import MOST_IN_SET, Preset, SetSettings, Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, flag_of, option, settings, spec_of
@@ -131,7 +131,7 @@ class Strategy:
     remedy: "Callable[[RemedyInputs, Progress], Remedied]" = field(repr=False)
     config: Callable[[str, StrategySettings], str] | None = field(repr=False)
     """the output's config, from the published one; None where ``remedy`` names it"""
-    arguments: Mapping[str, str] = field(default_factory=dict)  # those with which it is recommended
+    arguments: Mapping[str, object] = field(default_factory=dict)  # those with which it is recommended
     advice: str = ""  # what to do, in the sentence of `recommended`
     guarantees: bool = False
     """whether it is written whatever the report probes find, since it was asked for what it guarantees"""
@@ -178,11 +178,13 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
 
     Closed answer sets where images have two or more questions and answers two or more rows on average. Also where the
     ``leak``, the accuracy of the strongest probe without the image minus chance, is more than 25 points and answers
-    repeat: 1.5 or more rows per distinct answer, none in more than half of the rows. Else a repair.
+    repeat: 1.5 or more rows per distinct answer, none in more than half of the rows. Else a repair. The sets have as
+    many choices as most rows, up to 7.
 
     On rows made with a length leak, after a repair of 20% of the decoys the strongest report probe was 3 to 10 points
     above chance if it was 20 to 30 before, 11 to 25 if 45, and 22 to 52 if 70; after closed sets at most 1.5.
     """
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -191,12 +193,15 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
     questions = len(images) / max(len(images.unique()), 1)  # per image; 0 without images
     choices = split.rows["choices"].combine_chunks()
-    first = starts(pc.list_value_length(choices).to_numpy())[:-1]
+    sizes = pc.list_value_length(choices).to_numpy()
+    first = starts(sizes)[:-1]
     targets = pc.list_flatten(choices).take(pa.array(first + split.rows["label"].to_numpy()))
     counts = pc.value_counts(targets).field("counts").to_numpy()
     rows, is_large = counts.mean(), leak > REPAIRED  # rows per distinct answer
     repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(targets)
     chosen = STRATEGIES["closed" if min(questions, rows) >= OFTEN or (is_large and repeats) else "repair"]
+    if chosen.guarantees and (size := min(int(np.median(sizes)), MOST_IN_SET)) != SetSettings.set_size:
+        chosen = replace(chosen, arguments={**chosen.arguments, "set_size": size})
     found = f"{questions:.1f} questions per image" if questions else "No images"
     large = f", a leak of {100 * leak:.0f} points, of which a repair leaves a large part" if is_large else ""
     return chosen, f"{found}, {rows:.1f} rows per distinct answer{large}: {chosen.advice}"
@@ -287,7 +292,7 @@ STRATEGIES = {
             partial(_new_decoys, "sets"),
             partial(_remedied_config, "sets"),
             {"guarantee": "choices", "word_vectors": "corpus"},
-            "closed answer sets (or all decoys replaced: --strategy iou_qou)",
+            "closed answer sets",
             guarantees=True,
         ),
         Strategy(

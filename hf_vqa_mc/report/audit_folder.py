@@ -55,8 +55,8 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
         strategy, why = recommended(done.benchmark.test, max((one.estimate.gain for one in blind), default=0.0))
         best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
         if best is not None and strategy.guarantees:
-            now, then = 100 * best.estimate.accuracy, 100 * done.rows.chance.mean()
-            why += f"; the choices alone answer {now:.1f}% now, and exactly {then:.1f}% then"
+            now = 100 * best.estimate.accuracy
+            why += f"; the choices alone answer {now:.1f}% now, and then exactly as many as random guessing"
         return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
     asked, what = {**given, "model": "MODEL"}, "image"
     if done.benchmark.test.images is None:

@@ -170,7 +170,10 @@ class RemedyResult(Result):
 
         found, used, hint = verdict(self.comparison, self.unjudged), self._used.name, ""
         if self.stronger is not None and self.stronger.name != "best":
-            hint = f" --strategy {self.stronger.name} is expected to remove more."
+            size = self.stronger.arguments.get("set_size")
+            hint = (
+                f" --strategy {self.stronger.name}{f' --set-size {size}' if size else ''} is expected to remove more."
+            )
         elif used == "closed" and self.comparison and self.comparison.large:
             hint = " --guarantee question, or better word vectors (--word-vectors FILE), may remove more."
         elif used != "best" and (self.stronger or self.better is False):
@@ -179,7 +182,7 @@ class RemedyResult(Result):
             return found + hint
         if self.settings.output is not None and self.may_write:
             return f"Warning: {found}{hint}"
-        unwritten = "" if self.settings.output is None else " Nothing is written; --force writes it all the same."
+        unwritten = "" if self.settings.output is None else " The benchmark is not written; --force writes it anyway."
         return f"{found}{unwritten}{hint}"
 
     @cached_property

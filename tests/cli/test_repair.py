@@ -59,7 +59,7 @@ def test_nothing_is_written_of_rows_without_a_leak_unless_it_is_forced(run, tmp_
     rows = questions(0, seed=4)  # without a false alarm (4 of the seeds 0 to 59, also 0): after one, machines differ
     result = run(rows, "--output", "fixed.jsonl")
     assert result.exit_code == 3, result.output
-    assert "Nothing is written; --force writes it" in result.stdout
+    assert "The benchmark is not written; --force writes it anyway" in result.stdout
     assert not (tmp_path / "fixed.jsonl").exists()
     forced = run(rows, "--output", "fixed.jsonl", "--force")
     assert forced.exit_code == 0, forced.output
@@ -122,7 +122,7 @@ def test_options_of_other_strategies_are_refused(options, words):
 def test_without_an_output_the_figures_are_shown_and_nothing_is_written(run, tmp_path):
     result = run(questions(0, 60))
     assert result.exit_code == 0, result.output
-    assert "decoys changed" in result.stdout and "Nothing is written" not in result.stdout
+    assert "decoys changed" in result.stdout and "not written" not in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
 
 

@@ -130,7 +130,7 @@ def missing(folder, **more):
 
 
 def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
-    remedy = "give the folder that holds them with --images DIR"
+    remedy = "give the folder of the images with --images DIR"
     paths = ["pics/1.jpg", "pics/2.jpg", "pics/1.jpg"]
     assert missing(tmp_path, image_path=paths) == f"none of 2 image paths exists, e.g. pics/1.jpg in row 1; {remedy}"
     assert missing(tmp_path, image=pa.array([{"bytes": None, "path": path} for path in paths], STORED)).startswith(

@@ -110,7 +110,7 @@ def test_no_name_leads_out_of_the_benchmarks_folder(kind, tmp_path, secret, imag
     assert outside.startswith(f"{len(names) - 2} images are outside of the dataset's folder and are not read, e.g. ")
     assert ", row 2: " in outside
     assert "1 images are on the web and are not read" in on_the_web
-    assert all(note.endswith("give the folder that holds them with --images DIR") for note in benchmark.notes)
+    assert all(note.endswith("give the folder of the images with --images DIR") for note in benchmark.notes)
 
 
 def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path, secret, images_config):
@@ -255,7 +255,7 @@ def test_addresses_are_not_fetched(tmp_path):
         folder = folder_of(tmp_path / "bench", [f"{publisher.address}/1.png"])
         benchmark = read_benchmark(str(folder))
         assert "the images are on the web" in benchmark.test.images_missing
-        assert "download them first, and give the folder that holds them" in benchmark.test.images_missing
+        assert "download them first, and give the folder of the images" in benchmark.test.images_missing
         with pytest.warns(UserWarning, match="is on the web and is not read; download them first"):
             write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "without")
         vm.preview(str(folder), output=tmp_path / "page.html")

@@ -9,11 +9,11 @@ from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies.strategies import STRATEGIES, StrategySettings, recommended
 
 
-def split(images, answers, most=0):
+def split(images, answers, most=0, choices=4):
     """60 rows about ``images``, with so many distinct answers; ``most`` rows have the first one."""
     rows = [
         {"image_id": str(row % images) if images else "", "question": f"what {row}",
-         "choices": [f"answer {0 if row < most else row % answers}", "none", "no", "other"], "label": 0}
+         "choices": [f"answer {0 if row < most else row % answers}", *map(str, range(1, choices))], "label": 0}
         for row in range(60)
     ]  # fmt: skip
     return read_benchmark(datasets.Dataset.from_list(rows)).test
@@ -51,6 +51,12 @@ def test_a_leak_that_a_repair_cannot_remove_needs_closed_sets_if_answers_repeat(
     assert found.name == strategy
     large = f", a leak of {100 * leak:.0f} points, of which a repair leaves a large part: "
     assert (large in sentence) == (leak > 0.25)
+
+
+@pytest.mark.parametrize(("choices", "size"), [(2, 2), (4, None), (5, 5), (18, 7)])
+def test_closed_sets_are_recommended_with_as_many_choices_as_the_rows_have(choices, size):
+    found, _ = recommended(split(60, 15, choices=choices), leak=0.5)
+    assert found.name == "closed" and found.arguments.get("set_size") == size
 
 
 def test_every_option_belongs_to_a_strategy_and_every_option_of_one_exists():
