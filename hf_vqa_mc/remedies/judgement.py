@@ -31,7 +31,7 @@ from hf_vqa_mc.remedies.judging_probes import (
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.remedied import Remedied
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
-from hf_vqa_mc.scoring.statistics import CONFIDENCE
+from hf_vqa_mc.scoring.statistics import CONFIDENCE, mean_interval
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 LEVEL = (1 - CONFIDENCE) / 2
@@ -84,7 +84,7 @@ class Comparison:
     groups: int  # images or other groups of these rows
     implausible: float | None = None
     """share of new decoys less plausible than nine tenths of the published ones; None without new decoys"""
-    implausible_half: float = 0.0  # half of its 95% interval
+    implausible_half: float = 0.0  # distance to the lower bound of its 95% interval
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
@@ -225,14 +225,14 @@ def _donor_groups(split: Split, changes: Sequence[dict[str, Any]]) -> Int64s:
 def _implausible(
     learned: Plausibility, before: Rows, after: Rows, groups: Ints
 ) -> tuple[float, float] | tuple[None, float]:
-    """The share of new decoys less plausible than nine tenths of the published ones, and half of its interval."""
+    """The share of new decoys less plausible than nine tenths of the published ones, and how far below it may be."""
     known = (after.keys[:, :, None] == before.keys[:, None, :]).any(axis=2)
     row, column = (after.valid & ~known).nonzero()
     if not len(row):
         return None, 0.0
     odds = learned.of(row, column, after.texts[row, column], after.texts)
     found = (odds < np.nanquantile(learned.published[:, 1:], IMPLAUSIBLE)).astype(np.float64)
-    return float(found.mean()), _z(LEVEL) * two_way_error(found, groups[row], groups[row])
+    return float(found.mean()), float(found.mean()) - mean_interval(found, groups[row])[0]
 
 
 def compare_probes(

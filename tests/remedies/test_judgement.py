@@ -54,3 +54,12 @@ def test_of_many_rows_whole_groups_are_judged(monkeypatch):
     found = judged(published, published)
     assert (found.judged, found.rows) == (204, 600)  # 34 images of 6 rows
     assert found.mean.before == pytest.approx(judged(published, published, seed=1).mean.before, abs=0.15)
+
+
+def test_one_new_decoy_is_not_less_plausible_by_more_than_chance():
+    published = split(200)
+    rows = published.rows.select(["question_id", "image_id", "question", "choices", "label"]).to_pylist()
+    rows[0]["choices"][(rows[0]["label"] + 1) % 4] = "something else that no other row has"
+    found = judged(published, read_benchmark(datasets.Dataset.from_list(rows)).test)
+    assert found.implausible in (0, 1)
+    assert found.implausible - found.implausible_half < 0.1 and not found.less_plausible
