@@ -229,12 +229,12 @@ REPORT_PROBES = (
     JudgingProbe("longest choice", CHOICES, lambda judged, _: judged.forms.lengths[judged.rows.texts]),
     JudgingProbe("most frequent choice", CHOICES, _frequency),
     JudgingProbe(
-        "nearest to the other choices by characters",
+        "spelled most like the other choices",
         CHOICES,
         lambda judged, _: judged.characters.centrality(judged.rows.texts)[0],
     ),
     JudgingProbe(
-        "nearest to the question by characters",
+        "spelled most like the question",
         QUESTION,
         lambda judged, _: judged.characters.question_cosines(judged.rows.texts, judged.rows.questions),
     ),

@@ -96,7 +96,7 @@ def repair_benchmark(
                 raise InputError(f"{split.location}: {error}") from error
             splits[name], figures[name] = split, {"unchanged": str(error)}
             continue
-        described = [_described(one, ids, name, candidates) for one in found.changes]
+        described = [_described(one, split, ids, candidates) for one in found.changes]
         splits[name] = _with_changes(benchmark, split, found, [one["origin"] for one in described])
         changes += described
         figures[name] = {
@@ -131,17 +131,20 @@ def repair_benchmark(
     return Remedied(replace(benchmark, splits=splits), statistics)
 
 
-def _described(one: ChangedDecoy, ids: Sequence[str], split: str, candidates: Sequence[Candidate]) -> dict[str, Any]:
+def _described(one: ChangedDecoy, split: Split, ids: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, Any]:
     """A change as `Remedied.statistics` lists it; ``ids`` are those of the split's questions."""
     inside = one.donor < len(ids)
     donor = ids[one.donor] if inside else ""
+    question, choices, label = (split.rows[name][one.row].as_py() for name in ("question", "choices", "label"))
     return {
-        "split": split,
+        "split": split.name,
         "question_id": ids[one.row],
+        "question": question,
+        "target": choices[label],
         "index": one.index,
         "old": one.old,
         "new": one.new,
-        "origin": f"question {donor}, {split}" if inside else candidates[one.donor - len(ids)].source,
+        "origin": f"question {donor}, {split.name}" if inside else candidates[one.donor - len(ids)].source,
         "donor": donor,
         "reason": f"the target led by {one.lead:.1f} standard deviations and no longer leads (round {one.round})",
         "plausibility": one.plausibility,

@@ -22,7 +22,14 @@ JUDGED = FolderKind("vqa-mc remedy --report")
 FIGURES = "report.json"
 MOST_CHANGES = 100  # changed decoys listed on the page
 LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "questions", "gain")  # table of coverage and leak
-CHANGE_HEADINGS = {"question id": "question_id", "old": "old", "new": "new", "donor": "origin", "reason": "reason"}
+CHANGE_HEADINGS = {
+    "question id": "question_id",
+    "question": "question",
+    "correct": "target",
+    "old decoy": "old",
+    "new decoy": "new",
+    "reason": "reason",
+}
 
 
 def report_contents(

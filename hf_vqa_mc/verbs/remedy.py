@@ -195,7 +195,7 @@ class RemedyResult(Result):
 
     @cached_property
     def changes(self) -> Frame:
-        """One row per decoy that a repair changed: question_id, old and new text, origin and reason."""
+        """One row per decoy that a repair changed: question, target, old and new text, origin and reason."""
         return frame_of(self.statistics.get("changes", []))
 
     def to_dict(self) -> dict[str, Any]:

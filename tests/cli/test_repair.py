@@ -78,6 +78,9 @@ def test_only_decoys_change_and_each_change_is_listed(repaired):
         if before != after
     }
     assert changed == listed and changed
+    for one in printed["remedy"]["changes"]:
+        row = rows[int(one["question_id"])]
+        assert (one["question"], one["target"]) == (row["question"], row["choices"][row["label"]])
     assert all(index != rows[int(number)]["label"] for number, index in changed)
     assert [
         {name: new[name] for name in old if name != "choices"} for old, new in zip(rows, written, strict=True)

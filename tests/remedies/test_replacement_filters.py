@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -61,3 +63,19 @@ def test_a_word_of_the_target_that_the_question_lacks_is_refused():
     text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
     assert filters.refusal(0, 1, text["walked away"], rows.texts[0]) is Refusal.SHARED
     assert filters.refusal(0, 1, text["the girl smiles"], rows.texts[0]) is None
+
+
+def test_what_is_nearer_to_the_target_than_nearly_all_published_decoys_is_too_near():
+    """The cosine of a decoy with its target is 0 to 0.95 in twenty rows, and 0.99 in one row of numbers."""
+    choices = [[f"target {'abcdefghijklmnopqrst'[row]}", f"decoy {'abcdefghijklmnopqrst'[row]}"] for row in range(20)]
+    table = pa.table({"question": ["Which?"] * 21, "choices": [*choices, ["7", "8"]], "label": pa.array([0] * 21)})
+    rows = number_rows({"rows": table})["rows"]
+    target, decoy = rows.texts.T
+    vectors = np.zeros((rows.texts.max() + 2, 2))
+    vectors[target] = [1, 0]
+    cosines = np.append(np.arange(20) / 20, 0.99)
+    vectors[decoy] = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+    filters = ReplacementFilters(rows, [SimpleNamespace(texts=vectors)])
+    assert filters.near_target(decoy[:20], target[:1]).tolist() == [False] * 20
+    assert filters.near_target(decoy[20:], target[:1]).tolist() == [True]  # 8 is no other number than "target a"
+    assert filters.near_target(decoy[20:], target[20:]).tolist() == [False]

@@ -36,7 +36,7 @@ def contents(texts=("a cat",), n_changes=3, compared=COMPARISON, closed=False, d
     benchmark = read_benchmark(datasets.Dataset.from_list(rows))
     if dataset is not None:
         benchmark = replace(benchmark, dataset=dataset)
-    names = ("question_id", "old", "new", "origin", "reason")
+    names = ("question_id", "question", "target", "old", "new", "reason")
     changes = [
         {name: texts[(row + at) % len(texts)] + str(row) for at, name in enumerate(names)} for row in range(n_changes)
     ]
