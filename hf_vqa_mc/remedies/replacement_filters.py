@@ -92,27 +92,18 @@ class ReplacementFilters:
             for space in spaces
         ]
 
-    def near_target(self, text: Ints, target: Int32s) -> Bools:
-        """Whether each text is nearer to the target than nearly all published decoys, in any embedding."""
-        return self._near(text, target, self._most)
-
-    def duplicate(self, text: Ints, decoys: Int32s) -> Bools:
-        """Whether each text nearly repeats another decoy of its row, in any embedding."""
-        return self._near(text, decoys, [NEAR_DUPLICATE] * len(self._spaces))
-
-    def _near(self, text: Ints, others: Int32s, most: Sequence[float]) -> Bools:
+    def near(self, text: Ints, others: Int32s, *, is_target: bool) -> Bools:
+        """Whether each text is too near to the target, or else to other decoys of its row, in any embedding."""
         near = np.zeros((len(text), len(others)), np.bool_)
-        each = np.broadcast_to(others, near.shape)
-        for space, largest in zip(self._spaces, most, strict=True):
-            near |= np.einsum("rd,rod->ro", space.texts[text], space.texts[each]) > largest
-        for one, column in zip(*near.nonzero(), strict=True):
-            near[one, column] = others[column] >= 0 and not self._exclusive(int(text[one]), int(others[column]))
+        each, keys = np.broadcast_to(others, near.shape), self._rows.vocabulary.keys
+        for space, most in zip(self._spaces, self._most, strict=True):
+            cosines = np.einsum("rd,rod->ro", space.texts[text], space.texts[each])
+            near |= cosines > (most if is_target else NEAR_DUPLICATE)
+        for row, column in zip(*near.nonzero(), strict=True):
+            one, other = int(text[row]), int(others[column])
+            differ = exclusive(int(keys[one]), int(keys[other]), self._tables.relations)
+            near[row, column] = other >= 0 and not (differ or (self._digits[one] and self._digits[other]))
         return np.asarray(near.any(axis=1))
-
-    def _exclusive(self, text: int, other: int) -> bool:
-        """Whether both are different numbers, colours or animals."""
-        key, other_key = (int(self._rows.vocabulary.keys[one]) for one in (text, other))
-        return bool(exclusive(key, other_key, self._tables.relations) or (self._digits[text] and self._digits[other]))
 
     def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.

@@ -146,8 +146,8 @@ class Replacements:
         tests: tuple[tuple[Refusal, Callable[[Int32s], Bools]], ...] = (
             (Refusal.IN_ROW, lambda some: np.isin(keys[some], in_row)),
             (Refusal.POPULAR, lambda some: ~counts.may_add(some)),
-            (Refusal.SIMILAR, lambda some: self.filters.near_target(some, others[:1])),
-            (Refusal.DUPLICATE, lambda some: self.filters.duplicate(some, others[1:])),
+            (Refusal.SIMILAR, lambda some: self.filters.near(some, others[:1], is_target=True)),
+            (Refusal.DUPLICATE, lambda some: self.filters.near(some, others[1:], is_target=False)),
         )
         for reason, test in tests:
             refused = test(text[index])

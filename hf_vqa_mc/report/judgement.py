@@ -100,7 +100,7 @@ def _strongest(probes: Sequence[Change], accuracy: str, chance: str, half: str) 
     best = max(probes, key=lambda one: abs(getattr(one, accuracy) - getattr(one, chance)))
     value, spread = getattr(best, accuracy), getattr(best, half)
     if value == getattr(best, chance) and spread == 0:
-        return Side(value, remark="exactly chance by construction")
+        return Side(value, remark="exactly chance")
     return Side(value, spread, best.name.rpartition(": ")[0])
 
 

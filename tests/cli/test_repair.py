@@ -152,7 +152,7 @@ def test_the_table_of_closed_sets_has_the_rows_that_are_judged_and_what_is_exact
     judged = table["rows judged by report probes"]
     assert judged["before"] == judged["after"] == {"value": kept}
     after = table["choices alone: strongest probe"]["after"]
-    assert after == {"value": pytest.approx(0.25, abs=0.03), "remark": "exactly chance by construction"}
+    assert after == {"value": pytest.approx(0.25, abs=0.03), "remark": "exactly chance"}
     page = (tmp_path / "page" / "report.html").read_text("utf-8")
     for text in (" ".join(result.stdout.split()), page):
         assert "Exactly at chance by construction: choices alone." in text

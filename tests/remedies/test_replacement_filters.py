@@ -76,6 +76,6 @@ def test_what_is_nearer_to_the_target_than_nearly_all_published_decoys_is_too_ne
     cosines = np.append(np.arange(20) / 20, 0.99)
     vectors[decoy] = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
     filters = ReplacementFilters(rows, [SimpleNamespace(texts=vectors)])
-    assert filters.near_target(decoy[:20], target[:1]).tolist() == [False] * 20
-    assert filters.near_target(decoy[20:], target[:1]).tolist() == [True]  # 8 is no other number than "target a"
-    assert filters.near_target(decoy[20:], target[20:]).tolist() == [False]
+    of_words = filters.near(decoy, target[:1], is_target=True)
+    assert of_words.tolist() == [False] * 20 + [True]  # 8 is a number, but the target is none
+    assert not filters.near(decoy[20:], target[20:], is_target=True).any()
