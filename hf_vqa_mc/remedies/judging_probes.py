@@ -229,12 +229,12 @@ REPORT_PROBES = (
     JudgingProbe("longest choice", CHOICES, lambda judged, _: judged.forms.lengths[judged.rows.texts]),
     JudgingProbe("most frequent choice", CHOICES, _frequency),
     JudgingProbe(
-        "spelled most like the other choices",
+        "spelled like the others",
         CHOICES,
         lambda judged, _: judged.characters.centrality(judged.rows.texts)[0],
     ),
     JudgingProbe(
-        "spelled most like the question",
+        "spelled like the question",
         QUESTION,
         lambda judged, _: judged.characters.question_cosines(judged.rows.texts, judged.rows.questions),
     ),

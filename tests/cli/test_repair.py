@@ -153,6 +153,7 @@ def test_the_table_of_closed_sets_has_the_rows_that_are_judged_and_what_is_exact
     assert judged["before"] == judged["after"] == {"value": kept}
     after = table["choices alone: strongest probe"]["after"]
     assert after == {"value": pytest.approx(0.25, abs=0.03), "remark": "exactly chance"}
+    assert printed["judgement"].startswith("Better") and "not better" not in result.stdout.lower()
     page = (tmp_path / "page" / "report.html").read_text("utf-8")
     for text in (" ".join(result.stdout.split()), page):
         assert "Exactly at chance by construction: choices alone." in text

@@ -118,5 +118,7 @@ def test_implausible_new_decoys_are_flagged_if_they_are_more_than_by_chance(shar
     assert (sentence in verdict(found, "")) == flagged
     rows = [{"question": f"what {row}", "choices": ["a", "b"], "label": 0} for row in range(4)]
     benchmark = read_benchmark(datasets.Dataset.from_list(rows))
-    *_, cell = judgement_figures(benchmark, benchmark, found)[-1].cells
+    *_, mean, implausible = judgement_figures(benchmark, benchmark, found)
+    assert all(" points ± " in cell for cell in mean.cells[1:])
+    *_, cell = implausible.cells
     assert cell == f"{100 * share:.1f}% ± 6.0" + (" (more than by chance)" if flagged else "")
