@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.audits.figures.charts import COLOURS
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.report import drawings, plain_text
+from hf_vqa_mc.report import plain_text
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -36,7 +37,7 @@ def rendered(
     """
     from markupsafe import Markup
 
-    rules = _part("page.css") + _kind_styles() + drawings.styles() + (_part(style) if style else "")
+    rules = _part("page.css") + _kind_styles() + drawing_styles() + (_part(style) if style else "")
     code = _part(script) if script else ""
     none = "'none'"
     allowed = _checksum(code) if code else none
@@ -80,14 +81,25 @@ def as_data(value: object) -> str:
     return htmlsafe_json_dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
+def _colours(prefix: str, colours: Mapping[str, tuple[str, str]]) -> str:
+    """CSS of the colours in light and dark mode."""
+    light, dark = ("".join(f" --{prefix}-{name}: {both[n]};" for name, both in colours.items()) for n in (0, 1))
+    return f":root {{{light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}\n"
+
+
 def _kind_styles() -> str:
-    """CSS colours of the choice kinds in light and dark mode."""
-    light = "".join(f" --kind-{name}: {kind.colour};" for name, kind in CHOICE_KINDS.items())
-    dark = "".join(f" --kind-{name}: {kind.dark_colour};" for name, kind in CHOICE_KINDS.items())
+    """CSS of the choice kinds."""
     border, colour = "border-left-color: var(--kind-{0}) !important;", "color: var(--kind-{0});"
     rule = f".kind-{{0}} {{{{ {border} }}}}\n.set.{{0}} h3 {{{{ {colour} }}}}\n"
-    dark_screen = f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}"
-    return f":root {{{light} }}\n{dark_screen}\n{''.join(map(rule.format, CHOICE_KINDS))}"
+    colours = {name: (kind.colour, kind.dark_colour) for name, kind in CHOICE_KINDS.items()}
+    return _colours("kind", colours) + "".join(map(rule.format, CHOICE_KINDS))
+
+
+def drawing_styles() -> str:
+    """CSS of drawings, by the classes that `description.svg` uses."""
+    rule = ".fill-{0} {{ fill: var(--draw-{0}); }}\n.line-{0} {{ stroke: var(--draw-{0}); }}\n"
+    shared = ".drawing polyline { fill: none; }\n.drawing text { dominant-baseline: central; }\n"
+    return _colours("draw", COLOURS) + shared + "".join(map(rule.format, COLOURS))
 
 
 def _part(name: str) -> str:

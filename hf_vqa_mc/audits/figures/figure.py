@@ -101,16 +101,12 @@ class Described:
     """What a figure finds in the described datasets."""
 
     figure: Figure
-    found: list[Found | None]  # by dataset; None where it does not apply
+    sides: Sides  # without numbers and table where it does not apply
     reasons: list[str]  # by dataset: why it does not apply, else ""
 
-    def sides(self, names: Sequence[str]) -> Sides:
-        """Names and findings of the datasets."""
-        return [(name, one or Found()) for name, one in zip(names, self.found, strict=True)]
-
-    def drawing(self, names: Sequence[str]) -> "Drawing | None":
+    def drawing(self) -> "Drawing | None":
         """The chart; None if there is nothing to draw."""
-        return None if self.figure.draw is None else self.figure.draw(self.sides(names))
+        return None if self.figure.draw is None else self.figure.draw(self.sides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +125,9 @@ class Description:
                 "title": one.figure.title,
                 "source": one.figure.source,
                 "description": one.figure.sentence,
-                "found": [found and vars(found) for found in one.found],
+                "found": [
+                    None if reason else vars(found) for (_, found), reason in zip(one.sides, one.reasons, strict=True)
+                ],
             }
             for one in self.figures
         }
@@ -137,29 +135,23 @@ class Description:
 
 
 def describe_data(datasets: Sequence[Data], chosen: Sequence[Figure], progress: Progress) -> Description:
-    """Compute figures of one dataset or two.
-
-    Raises:
-        InputError: no figure applies.
-    """
+    """Compute figures of one dataset or two; raises InputError if none applies."""
     figures, left_out = [], {}
+    short, long = [data.short_name for data in datasets], [data.name for data in datasets]
+    numbered = [f"{name} ({n})" for n, name in enumerate(long, 1)]
+    names = next(one for one in (short, long, numbered) if len(set(one)) == len(one))
     for done, figure in enumerate(chosen):
         progress("figures", done, len(chosen))
         reasons = [figure.needs(data) for data in datasets]
         if all(reasons):
             left_out[figure.name] = "; ".join(dict.fromkeys(reasons))
             continue
-        found = [None if reason else figure.compute(data) for data, reason in zip(datasets, reasons, strict=True)]
-        figures.append(Described(figure, found, reasons))
+        found = (Found() if why else figure.compute(data) for data, why in zip(datasets, reasons, strict=True))
+        figures.append(Described(figure, list(zip(names, found, strict=True)), reasons))
     progress("figures", len(chosen), len(chosen))
     if not figures:
         raise InputError(f"no figure applies: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    names = [data.name for data in datasets]
-    short, numbered = [data.short_name for data in datasets], [f"{name} ({n})" for n, name in enumerate(names, 1)]
-    titles = next(one for one in (short, names, numbered) if len(set(one)) == len(one))
-    notes = [
-        f"{title}: {note}" if len(titles) > 1 else note
-        for title, data in zip(titles, datasets, strict=True)
-        for note in data.notes
-    ]
-    return Description(titles, notes, figures, left_out)
+    notes = [(name, note) for name, data in zip(names, datasets, strict=True) for note in data.notes]
+    return Description(
+        names, [f"{name}: {note}" if len(names) > 1 else note for name, note in notes], figures, left_out
+    )
