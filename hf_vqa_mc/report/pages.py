@@ -40,9 +40,12 @@ def rendered(
     rules = _part("page.css") + _kind_styles() + drawing_styles() + (_part(style) if style else "")
     code = _part(script) if script else ""
     none = "'none'"
-    allowed = _checksum(code) if code else none
+    allowed, style_allowed = (
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" if text else none
+        for text in (code, rules)
+    )
     policy = (
-        f"default-src 'none'; img-src data: {source}; style-src {_checksum(rules)}; script-src {allowed}; "
+        f"default-src 'none'; img-src data: {source}; style-src {style_allowed}; script-src {allowed}; "
         f"connect-src {source or none}; base-uri 'none'; form-action {source or none}"
     )
     ours = {"policy": policy, "style": Markup(rules), "script": Markup(code), "data": as_data(data)}
@@ -104,10 +107,6 @@ def drawing_styles() -> str:
 
 def _part(name: str) -> str:
     return (TEMPLATES / name).read_text("utf-8").replace("\r\n", "\n")
-
-
-def _checksum(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def preview_html(title: str, examples: Sequence[Example]) -> str:
