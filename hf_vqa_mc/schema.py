@@ -53,7 +53,7 @@ def check_triplets(triplets: pa.Table, location: str) -> pa.Table:
     def wrong(values: list[Any], is_valid: Callable[[Any], Any], problem: str) -> None:
         if not all(map(is_valid, values)):
             at = next(at for at, value in enumerate(values) if not is_valid(value))
-            raise InputError(f"{location}, record {at} (question_id {ids[at]!r}): {problem.format(values[at])}")
+            raise InputError(f"{location}, record {at + 1} (question_id {ids[at]!r}): {problem.format(values[at])}")
 
     wrong(ids, bool, "question_id and image_id must not be empty")
     wrong(image_ids, bool, "question_id and image_id must not be empty")
@@ -61,8 +61,8 @@ def check_triplets(triplets: pa.Table, location: str) -> pa.Table:
         first: dict[str, int] = {}
         at = next(at for at, one in enumerate(ids) if first.setdefault(one, at) != at)
         raise InputError(
-            f"{location}, record {at} (question_id {ids[at]!r}): question_id occurs already in record "
-            f"{first[ids[at]]}; it must be unique"
+            f"{location}, record {at + 1} (question_id {ids[at]!r}): question_id occurs already in record "
+            f"{first[ids[at]] + 1}; it must be unique"
         )
     wrong(splits, SPLITS.__contains__, f"split is {{!r}}, expected one of {', '.join(SPLITS)}")
     wrong(questions, lambda text: text and not text.isspace(), "question is empty")
@@ -110,12 +110,12 @@ def checked_rows(table: pa.Table, location: str, columns: Mapping[str, str] = QU
     lengths, labels = pc.list_value_length(table["choices"]).to_numpy(), table["label"].to_numpy()
     for row in np.flatnonzero((labels < 0) | (labels >= lengths))[:1]:
         raise InputError(
-            f"{location}, row {row}: label is {labels[row]}, expected an index of its {lengths[row]} choices"
+            f"{location}, row {row + 1}: label is {labels[row]}, expected an index of its {lengths[row]} choices"
         )
     texts = pc.list_flatten(table["choices"])
     if texts.null_count:
         row = pc.list_parent_indices(table["choices"])[pc.index(pc.is_null(texts), True).as_py()]
-        raise InputError(f"{location}, row {row}: a choice is empty (null), expected text")
+        raise InputError(f"{location}, row {row + 1}: a choice is empty (null), expected text")
     return table
 
 
@@ -129,7 +129,7 @@ def checked_columns(table: pa.Table, location: str, columns: Mapping[str, str]) 
             raise InputError(f"{location}: column {name!r} holds {column.type}, expected {expected}")
         if column.null_count:
             row = pc.index(pc.is_null(column), True).as_py()
-            raise InputError(f"{location}, row {row}: {name} is empty (null), expected {expected}")
+            raise InputError(f"{location}, row {row + 1}: {name} is empty (null), expected {expected}")
     if not table.num_rows:
         raise InputError(f"{location}: no rows")
     return table.select(list(columns)).combine_chunks()

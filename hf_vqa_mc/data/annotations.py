@@ -297,7 +297,7 @@ def _columns(table: pa.Table, names: Sequence[str], location: str) -> list[list[
     for name in names:
         if table[name].null_count:
             row = table[name].is_null().to_pylist().index(True)
-            raise InputError(f"{location}, row {row}: {name} is null")
+            raise InputError(f"{location}, row {row + 1}: {name} is null")
     return [table[name].to_pylist() for name in names]
 
 
@@ -332,7 +332,7 @@ def _vqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
         )
     names = ["question_id", "image_id", "question_type", "answer_type", "answers", "answer"]
     table = rows.select(names).rename_columns([*names[:-1], "multiple_choice_answer"])
-    batches = (Records(batch.to_pylist(), lambda row: f"{location}, row {row}") for batch in table.to_batches(ROWS))
+    batches = (Records(batch.to_pylist(), lambda n: f"{location}, row {n + 1}") for batch in table.to_batches(ROWS))
     return _vqa_records(batches, location, {})
 
 

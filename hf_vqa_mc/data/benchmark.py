@@ -115,6 +115,11 @@ class Benchmark:
         return self.splits[self.evaluated]
 
     @property
+    def has_all_images(self) -> bool:
+        """Whether all images and videos that the rows name can be read."""
+        return all(one.images.is_complete if one.images else not one.image_columns for one in self.splits.values())
+
+    @property
     def train(self) -> Split | None:
         """The training split, unless it is evaluated."""
         return self.splits["train"] if self.evaluated != "train" and "train" in self.splits else None

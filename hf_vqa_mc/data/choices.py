@@ -47,7 +47,7 @@ class ListOfChoices(ChoiceForm):
         values = table[self.column].to_pylist()
         for row, (choices, _) in rows.items():
             if pa.types.is_fixed_size_list(kind) and len(choices) != kind.list_size:
-                raise InputError(f"row {row}: {self.column!r} holds {kind.list_size} choices a row; keep this number")
+                raise InputError(f"row {row + 1}: {self.column!r} holds {kind.list_size} choices a row; keep as many")
             values[row] = list(choices)
         if is_text(kind.value_type):
             return {self.column: pa.array(values, kind)}
@@ -237,7 +237,7 @@ class FixedChoices(ChoiceForm):
         """Raise InputError if the choices of a row are not the fixed ones."""
         for row, (texts, _) in rows.items():
             if tuple(texts) != self.choices:
-                raise InputError(f"row {row}: the choices of all rows are {', '.join(self.choices)}; keep them")
+                raise InputError(f"row {row + 1}: the choices of all rows are {', '.join(self.choices)}; keep them")
         return {}
 
 

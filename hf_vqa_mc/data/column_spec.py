@@ -158,8 +158,8 @@ class ColumnSpec:
             read = again.cells.choices[at].as_py(), int(again.labels[at])
             if at in again.faults or read != (expected, label if self.ordered else 0):
                 raise InputError(
-                    f"{location}, row {row}: the choices {shown(texts)} cannot be written so that they are read back "
-                    f"from {columns_in_words(self.columns)}; store the choices as a list of texts"
+                    f"{location}, row {row + 1}: the choices {shown(texts)} cannot be written so that they are read "
+                    f"back from {columns_in_words(self.columns)}; store the choices as a list of texts"
                 )
         return table
 

@@ -57,7 +57,7 @@ def question_ids(
             if not numbered:
                 odd = as_mask(pc.is_null(ids))
                 odd[repeats(ids)] = True
-                numbers = pa.array([f"(row {row})" for row in rows[odd].tolist()], pa.string())
+                numbers = pa.array([f"(row {row + 1})" for row in rows[odd].tolist()], pa.string())
                 texts = pc.binary_join_element_wise(pc.fill_null(ids.filter(pa.array(odd)), "no id"), numbers, " ")
                 numbered = name, pc.replace_with_mask(ids, pa.array(odd), texts)
         elif given:
@@ -72,9 +72,9 @@ def question_ids(
 def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
     """What is wrong with texts as ids: an empty one, or one that occurs twice; "" if nothing."""
     if ids.null_count:
-        return f"has empty ids (first: row {rows[pc.index(pc.is_null(ids), True).as_py()]})"
+        return f"has empty ids (first: row {rows[pc.index(pc.is_null(ids), True).as_py()] + 1})"
     for first, again in repeats(ids)[:1].tolist():
-        return f"has repeated ids (first: {shown(ids[again].as_py())} in rows {rows[first]} and {rows[again]})"
+        return f"has repeated ids (first: {shown(ids[again].as_py())} in rows {rows[first] + 1} and {rows[again] + 1})"
     return ""
 
 

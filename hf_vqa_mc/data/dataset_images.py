@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from hf_vqa_mc.data.benchmark import Benchmark
 
+VIDEO_SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg")  # other names are ids
 ENOUGH = 20  # rows from which one missing image that most rows name is not taken for their image
 
 
@@ -200,9 +201,9 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         if some
     }
     id_column = _id_column(table, columns)
-    if not id_column and not cells:
-        videos = named(table.column_names, VIDEO)
-        id_column = next((name for name in videos if is_id(table.schema.field(name).type)), None)
+    videos = [] if id_column or cells else named(table.column_names, VIDEO)
+    video = next((name for name in videos if is_id(table.schema.field(name).type)), None)
+    id_column = id_column or video
     if id_column is None and not cells:
         return None
     present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
@@ -230,6 +231,10 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
     missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
     if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
         missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
+        if video:
+            where = f"{shortened(known)} in row {pc.index(ids, known).as_py() + 1}"
+            missing = f"the rows name videos, e.g. {where}, which are not read"
+            used = (video,) if columns.image != "" and known.lower().endswith(VIDEO_SUFFIXES) else ()
     return Pictures(ids, source, missing, used, id_column, tuple(notes), by)
 
 

@@ -210,22 +210,29 @@ class Images:
 
     def names(self) -> Iterator[str]:
         """The paths and other names in the cells."""
-        return (value for value in self._every() if is_named(value))
+        return (value for _, value in self._every() if is_named(value))
 
     def missing(self) -> str:
         """Why none of the first images was found, and what to do; "" if no row has one."""
-        names = [value for value in itertools.islice(self._every(), LOOKED_AT) if isinstance(value, str)]
-        if not names:
+        cells = [cell for cell in itertools.islice(self._every(), LOOKED_AT) if isinstance(cell[1], str)]
+        if not cells:
             return ""
+        names, first = [name for _, name in cells], f"{shortened(cells[0][1])} in row {cells[0][0] + 1}"
         number = f"the first {LOOKED_AT}" if len(names) == LOOKED_AT else f"{len(set(names))}"
         if self.allowed.refuses(names[0]):
             where, remedy = refusal(names[0])
-            return f"the images are {where} and are not read, e.g. {shortened(names[0])}; {remedy}"
-        return f"none of {number} image paths exists, e.g. {shortened(names[0])}; {NAME_FOLDER}"
+            return f"the images are {where} and are not read, e.g. {first}; {remedy}"
+        return f"none of {number} image paths exists, e.g. {first}; {NAME_FOLDER}"
 
     def found(self) -> Iterator[bool]:
         """Whether each image in the cells is available."""
-        return (not is_named(value) or self.allowed.has(value) for value in self._every())
+        return (not is_named(value) or self.allowed.has(value) for _, value in self._every())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all images that cells and ids name are available."""
+        names = itertools.chain((one for one in self.ids if one) if not self.columns else (), self.names())
+        return all((self.stored is not None and one in self.stored) or self.allowed.has(one) for one in set(names))
 
     def refused(self) -> Iterator[str]:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""
@@ -240,15 +247,18 @@ class Images:
         for several in found.values():
             count, (_, row, name) = sum(one[0] for one in several), min(several, key=lambda one: one[1])
             where, remedy = refusal(name)
-            row_named = f"{self.location.rpartition('/')[2]}, row {row}: {shortened(name)}"  # no folders of the user
+            row_named = (
+                f"{self.location.rpartition('/')[2]}, row {row + 1}: {shortened(name)}"  # no folders of the user
+            )
             yield f"{count:,} images are {where} and are not read, e.g. {row_named}; {remedy}"
 
     def _row(self, row: int) -> int:
         return row if self.rows is None else int(self.rows[row])
 
-    def _every(self) -> Iterator[Any]:
+    def _every(self) -> Iterator[tuple[int, Any]]:
+        """The row and the value of each image in the cells."""
         rows = range(len(self.columns[0])) if self.columns else ()
-        return (value for row in rows for value in self._values(row))
+        return ((row, value) for row in rows for value in self._values(row))
 
     def _values(self, row: int, hops: int = MOST_HOPS) -> list[Any]:
         """The images of a row: a buffer with content, base64 text or a path each."""
@@ -274,7 +284,7 @@ class Images:
     def _content(self, value: Any, row: int) -> bytes:  # noqa: ANN401
         if isinstance(value, pa.Buffer):
             return bytes(value)
-        where = f"{self.location}, row {row}"
+        where = f"{self.location}, row {row + 1}"
         try:
             return self.content(value) if is_named(value) else _decoded(value)
         except InputError as error:

@@ -56,8 +56,10 @@ class LabelForm:
 
     def unreadable(self, name: str, table: pa.Table, cells: ChoiceCells, row: int) -> str:
         """Why a row has no label."""
-        value = shown(table[name][row].as_py())
-        return f"{name} is {value}, expected {self.description} ({cells.counts[row]} in this row)"
+        last = int(cells.ends[row]) - 1
+        several = f" ({cells.counts[row]} in this row)" if self.first is None else f" to {last + self.first}"
+        several = f" from A to {chr(ord('A') + last)}" if self is BY_LETTER else several
+        return f"{name} is {shown(table[name][row].as_py())}, expected {self.description}{several}"
 
 
 def by_index(first: int) -> LabelForm:
@@ -130,13 +132,13 @@ def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
     return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
 
 
-BY_LETTER = LabelForm("a choice's letter", "letters", _read_letters, _write_letter)
+BY_LETTER = LabelForm("a letter", "letters", _read_letters, _write_letter)
 """A letter, possibly in brackets: A is the first choice."""
 BY_NAME = LabelForm("the name of a choice", "names of choices", _read_names, _write_name)
 """The choice's name in the row, or that of its column."""
 BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, _write_text)
 """The choice's text; the first of equal ones."""
-BY_LETTER_AND_TEXT = LabelForm("a choice's letter and text", "letters with texts", _read_marked, _write_marked)
+BY_LETTER_AND_TEXT = LabelForm("the letter and text of a choice", "letters with texts", _read_marked, _write_marked)
 """Such as "B. blue" or "(B) blue"."""
 LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT)
 """Forms of labels that are not integers; other packages add one with ``LABEL_FORMS.add(THEIRS)``."""
@@ -192,7 +194,7 @@ def _of_texts(column: pa.Array, read: Callable[[str], int | None], default: int)
 def hidden_labels(location: str, name: str, table: pa.Table, row: int) -> HiddenLabels:
     """The error for a column without a known label."""
     value = shown(table[name][row].as_py())
-    return HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {row})")
+    return HiddenLabels(f"{location}: the labels are hidden ({name} is {value} in row {row + 1})")
 
 
 def with_labels(
@@ -248,7 +250,7 @@ def interpret(
     if least > MOST_FAULTY * valid.sum() + len(faults):
         row = int(np.flatnonzero(valid & (best.labels == UNKNOWN))[0])
         raise InputError(
-            f"{location}, row {row}: {best.form.unreadable(name, tables[split], choices, row)} ({least} of "
+            f"{location}, row {row + 1}: {best.form.unreadable(name, tables[split], choices, row)} ({least} of "
             f"{valid.sum()} rows, more than half); name another column with --label"
         )
     fitting = [one for one, rows in zip(found, unknown, strict=True) if rows == least]
@@ -290,10 +292,10 @@ def check_agreement(found: Sequence[LabelInterpretation], what: str, remedy: str
     for other in found[1:]:
         for row in np.flatnonzero(first.labels != other.labels)[:1]:
             either, choice = (
-                f"{one.column} is {one.form.description} (choice {one.labels[row]}" for one in (first, other)
+                f"{one.column} is {one.form.description} (choice {one.labels[row] + 1}" for one in (first, other)
             )
             raise InputError(
-                f"{what}: two interpretations differ, as in row {row}: {either}, from 0), or {choice}); {remedy}"
+                f"{what}: two interpretations differ, as in row {row + 1}: {either}), or {choice}); {remedy}"
             )
 
 

@@ -276,5 +276,5 @@ def check_text(table: pa.Table, location: str) -> None:
                 for cell in table[name]:
                     cell.as_py()
                     row += 1
-            where = location if row == table.num_rows else f"{location}, row {row}"
+            where = location if row == table.num_rows else f"{location}, row {row + 1}"
             raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error

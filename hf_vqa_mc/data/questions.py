@@ -97,8 +97,8 @@ def presented_questions(benchmark: Benchmark, name: str | None, hide_answers: bo
     for row, texts in enumerate(choices):
         if len(texts) < 2 or not all(text.strip() for text in texts):
             raise InputError(
-                f"{split.location}, row {row} (question_id {shown(question_ids[row])}): choices are {shown(texts)}, "
-                "expected two or more, none of them empty; fix or remove the row"
+                f"{split.location}, row {row + 1} (question_id {shown(question_ids[row])}): choices are "
+                f"{shown(texts)}, expected two or more, none of them empty; fix or remove the row"
             )
     orders: list[list[int]] = []
     if not split.ordered:

@@ -150,11 +150,11 @@ def _split(
         raise InputError(f"{location}: {reason(error)}") from error
     if faulty:
         counts = f"{len(faulty)} of {opened.tables[name].num_rows} rows cannot be read and are left out"
-        notes += (f"{location}: {counts}, such as row {faulty[0].row}: {faulty[0].message}",)
+        notes += (f"{location}: {counts}, such as row {faulty[0].row + 1}: {faulty[0].message}",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
     split = Split(name, location, rows, table, pictures.source, *about)
-    columns = {"image": pictures.columns, "image_id": (pictures.id_column,), "question_id": (question_id,)}
-    columns["question_type"] = (question_type,)
+    columns = {"image": pictures.columns if pictures.cells else (), "image_id": (pictures.id_column,)}
+    columns |= {"question_id": (question_id,), "question_type": (question_type,)}
     named = ((what, [*filter(None, names)]) for what, names in columns.items())
     others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
     return split, ", ".join([spec.read_as, *others]), notes
@@ -170,7 +170,9 @@ def _readable_rows(
     kept[[one.row for one in faulty]] = False
     open_questions = total - int(kept.sum()) - len(faulty)
     if faulty:
-        first = f"{location}, row {faulty[0].row}: {faulty[0].message}; {len(faulty)} of {total} rows cannot be read"
+        first = (
+            f"{location}, row {faulty[0].row + 1}: {faulty[0].message}; {len(faulty)} of {total} rows cannot be read"
+        )
         if len(faulty) > MOST_FAULTY * (total - open_questions):
             raise InputError(f"{first} like this; {OPTIONS}")
         if not options.skip_faulty:

@@ -47,7 +47,7 @@ def read_verdicts(path: Path) -> list[Verdict]:
     empty = pa.nulls(table.num_rows, pa.string())
     columns = [as_text(table[name] if name in table.column_names else empty).to_pylist() for name in COLUMNS]
     found = [Verdict(*(cell or "" for cell in cells)) for cells in zip(*columns, strict=True)]
-    for row, one in enumerate(found):
+    for row, one in enumerate(found, 1):
         if one.verdict not in VERDICTS:
             raise InputError(f"{path}, row {row}: verdict is {shown(one.verdict)}; expected {', '.join(VERDICTS)}")
         if not one.question_id or bool(one.choice) is (one.verdict == BAD_QUESTION):

@@ -20,6 +20,7 @@ from hf_vqa_mc.data.files import file_form
 from hf_vqa_mc.data.images import Images, image_cells, is_named, shortened
 from hf_vqa_mc.data.inventory import (
     IMAGES,
+    INVENTORY,
     LAYOUT,
     WRITTEN_BY,
     Inventory,
@@ -138,9 +139,9 @@ def _with_files(
 ) -> pa.Table:
     """Some rows with the ``content`` of images that are paths or addresses; adds to ``unread`` why others remain."""
 
-    def filled(value: Any) -> Any:  # noqa: ANN401  a cell
+    def filled(value: Any, row: int) -> Any:  # noqa: ANN401  a cell
         if isinstance(value, list):
-            return [filled(one) for one in value]
+            return [filled(one, row) for one in value]
         if value is None or value["bytes"] is not None or not isinstance(value["path"], str):
             return value
         try:
@@ -148,7 +149,7 @@ def _with_files(
             if not is_picture(found):
                 raise InputError(f"{shortened(value['path'])} is not an image")
         except InputError as error:
-            unread[value["path"]] = str(error)
+            unread.setdefault(value["path"], f"row {row}: {error}")
             return value
         return {"bytes": found, "path": PurePosixPath(value["path"]).name}
 
@@ -160,7 +161,11 @@ def _with_files(
         if is_image(inner.type) and inner.type.num_fields == 2:
             contents, paths = (pc.struct_field(inner, part) for part in ("bytes", "path"))
             if pc.any(pc.and_(contents.is_null(), paths.is_valid())).as_py():
-                table = table.set_column(index, field, pa.array(map(filled, table[index].to_pylist()), field.type))
+                table = table.set_column(
+                    index,
+                    field,
+                    pa.array(map(filled, table[index].to_pylist(), itertools.count(start + 1)), field.type),
+                )
     return table
 
 
@@ -279,7 +284,8 @@ def staged_benchmark(
                 carry_over(old, new.tree, names, leave_out=made.keys())
 
         new.keep = keep
-        yield new, [output / CARD, *(output / name for name in entry["files"])]
+        files = (name for one in made.values() for name in one["files"])
+        yield new, [output / name for name in (CARD, INVENTORY, CROISSANT, *files)]
 
 
 write_benchmark = published(staged_benchmark)

@@ -11,8 +11,8 @@ from hf_vqa_mc.evaluation.language_model import Prompt, Reply
 from hf_vqa_mc.extraction.model_files import folder_version
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
-from hf_vqa_mc.training.evaluation import check_use
-from hf_vqa_mc.training.model_inputs import with_word_vectors
+from hf_vqa_mc.training.inputs import with_word_vectors
+from hf_vqa_mc.training.predicting import check_use
 
 if TYPE_CHECKING:
     pass

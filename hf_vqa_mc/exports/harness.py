@@ -24,6 +24,7 @@ class Exported:
     questions: int
     how: list[str]  # commands that run it
     notes: list[str] = field(default_factory=list)  # sentences on what was omitted or changed, and why
+    others: list[Path] = field(default_factory=list)  # README.md and export.json
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Harness:
 
     Raises InputError if the harness cannot present a row, an image cannot be opened, or the output is not an export;
     OSError if the disk is full or read-only (an earlier export is then unchanged)."""
+    shows_images: bool = True
 
 
 def record(harness: str, questions: int, hidden: bool) -> dict[str, Any]:

@@ -50,7 +50,9 @@ def write_inspect(questions: Questions, output: Path, progress: Progress, overwr
     if without := sum(image not in images for image in questions.images.tolist()):
         notes.append(f"{without:,} of {len(questions):,} questions have no image and are presented without one")
     files = ["README.md", "eval.yaml", *(f"{DATA}/{file}" for file in written)]
-    return Exported(name, [output / name / file for file in files], len(questions), how, notes)
+    return Exported(
+        name, [output / name / file for file in files], len(questions), how, notes, [output / name / RECORD]
+    )
 
 
 def _with_context(table: pa.Table) -> pa.Table:

@@ -49,7 +49,7 @@ def exported_images(questions: Questions, step: str, progress: Progress) -> Iter
     if broken:
         raise InputError(
             f"{questions.location}: {len(broken):,} of {total:,} images cannot be opened: "
-            f"{listed(broken, NAMED, '; ')}; fix them or remove their rows"
+            f"{listed(broken, NAMED, '; ')}; fix them, remove their rows, or export without images: --image ''"
         )
 
 

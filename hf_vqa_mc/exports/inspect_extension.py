@@ -5,9 +5,10 @@
 task shows to a model.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from copy import deepcopy
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from inspect_ai import Task, task
@@ -17,14 +18,12 @@ from inspect_ai.scorer import Metric, SampleScore, Score, accuracy, choice, metr
 from inspect_ai.solver import Choices, Generate, Solver, TaskState, solver
 from inspect_ai.solver import multiple_choice as inspect_multiple_choice
 
-from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.questions import check_lettered, letter, presented_questions
-from hf_vqa_mc.data.reading import load
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.methods import INPUTS, METHODS, Input
+from hf_vqa_mc.data.reading import read_benchmark
+from hf_vqa_mc.errors import InputError, python_names
+from hf_vqa_mc.evaluation.methods import FULL, INPUTS, METHODS, Input
 from hf_vqa_mc.evaluation.prompts import Job, Prompts, rotated
 from hf_vqa_mc.evaluation.served_model import data_uri
-from hf_vqa_mc.io.progress import silent
 
 EACH_ROTATION = "each_rotation"  # name of the score whose accuracy is the mean over all rotations
 
@@ -50,6 +49,8 @@ def multiple_choice(inputs: str = "full", rotations: bool = False, cot: bool = F
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if not state.choices:
             raise InputError("hf_vqa_mc/multiple_choice: the sample has no choices")
+        if len(state.target) > 1:
+            raise InputError("hf_vqa_mc/multiple_choice: the sample has several correct choices, expected one")
         message = state.user_prompt
         content = [ContentText(text=message.content)] if isinstance(message.content, str) else message.content
         words = [part for part in content if isinstance(part, ContentText)]
@@ -78,15 +79,21 @@ def multiple_choice(inputs: str = "full", rotations: bool = False, cot: bool = F
 
 @metric
 def set_accuracy() -> Metric:
-    """Share of the closed answer sets (metadata ``set_id``) whose samples are all correct."""
+    """Share of the closed answer sets (metadata ``set_id``) whose samples are all correct.
+
+    Sets of which samples were left out, as by ``--limit``, do not count (metadata ``set_size``).
+    """
     to_float = value_to_float()
 
     def compute(scores: list[SampleScore]) -> float:
-        sets: dict[str, list[bool]] = defaultdict(list)
+        sets, sizes = defaultdict[str, list[bool]](list), dict[str, int | None]()
         for score in scores:
-            if set_id := (score.sample_metadata or {}).get("set_id"):
+            about = score.sample_metadata or {}
+            if set_id := about.get("set_id"):
                 sets[set_id].append(to_float(score.score.value) == 1)
-        return sum(map(all, sets.values())) / len(sets) if sets else float("nan")
+                sizes[set_id] = about.get("set_size")
+        found = [all(one) for set_id, one in sets.items() if sizes[set_id] in (None, len(one))]
+        return sum(found) / len(found) if found else float("nan")
 
     return compute
 
@@ -115,21 +122,24 @@ def benchmark(
         **columns: Options of ``vqa-mc audit`` that name columns: question, choices, label, image, ...
     """
     given = _lettered_input(inputs)
-    lists: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in columns.items()}
-    folder = Path(images) if images else None
-    read = load(BenchmarkOptions(dataset, config, split=split, images=folder, **lists), silent)
+    read = read_benchmark(dataset, config, split=split, images=Path(images) if images else None, **columns)
     questions = presented_questions(read, None, hide_answers=False)
     check_lettered(questions, "inspect-ai")
+    missing = read.test.images_missing or ("" if inputs == FULL.name else "the benchmark has no images")
+    if given.image and missing and not questions.image_rows:
+        raise InputError(python_names(f"inputs={inputs}: {missing}; or use inputs=no-image"))
     prompts = Prompts(questions, METHODS["generate"], seed)
     original, labels, sets = read.test.original, questions.labels or [], []
     if "set_id" in original.column_names:
         sets = original["set_id"].to_pylist()
+    sizes = Counter(sets)
     image_ids = read.test.rows["image_id"].to_pylist()
     samples = []
     for row, question_id in enumerate(questions.question_ids):
         context, question, *choices = prompts.row_texts(given, row)
         text = f"Context: {context}\n{question}" if context else question
-        shown = [ContentImage(image=data_uri(content)) for content in prompts.prompt(Job(row, inputs, 0)).images]
+        contents = prompts.prompt(Job(row, inputs, 0)).images
+        shown = [ContentImage(image=intern(data_uri(content))) for content in contents]
         metadata = {"question_type": questions.types[row], "cluster": image_ids[row] or question_id}
         samples.append(
             Sample(
@@ -137,18 +147,14 @@ def benchmark(
                 choices,
                 letter(labels[row]),
                 question_id,
-                metadata | ({"set_id": sets[row]} if sets else {}),
+                metadata | ({"set_id": sets[row], "set_size": sizes[sets[row]]} if sets else {}),
             )
         )
     return Task(
         MemoryDataset(samples, name=questions.name),
         solver=multiple_choice(rotations=rotations),
         scorer=choice(),
-        metrics=[
-            accuracy(),
-            stderr(cluster="cluster"),
-            *([set_accuracy()] if sets else []),
-        ],
+        metrics=[accuracy(), stderr(cluster="cluster"), *([set_accuracy()] if sets else [])],
     )
 
 

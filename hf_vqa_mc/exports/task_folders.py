@@ -79,7 +79,8 @@ class TaskFolder:
         """The result for the folder ``output/<name>``."""
         name = self.questions.name
         files, notes = [output / name / file for file in names], [*notes, *self.questions.others.notes(as_hint=False)]
-        return Exported(name, files, len(self.questions), [self.how(str(output), task)], notes)
+        others = [output / name / file for file in ("README.md", RECORD)]
+        return Exported(name, files, len(self.questions), [self.how(str(output), task)], notes, others)
 
 
 def write_lm_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
@@ -153,4 +154,4 @@ def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[
     return files
 
 
-LM_EVAL, LMMS_EVAL = Harness("lm-eval", write_lm_eval), Harness("lmms-eval", write_lmms_eval)
+LM_EVAL, LMMS_EVAL = Harness("lm-eval", write_lm_eval, shows_images=False), Harness("lmms-eval", write_lmms_eval)

@@ -87,7 +87,7 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress, ove
     how = f"LMUData={shlex.quote(str(output))} python run.py --model MODEL --data {' '.join(names)}"
     if questions.labels is None:
         how += " --mode infer"
-    return Exported(questions.name, [output / file for file in files], len(rows), [how], notes)
+    return Exported(questions.name, [output / file for file in files], len(rows), [how], notes, [log])
 
 
 def _kinds(questions: Questions, with_image: int) -> tuple[list[str], list[str]]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_image_ids, find_images
 from hf_vqa_mc.errors import InputError, listed
@@ -211,14 +212,6 @@ def _indexed(
     return done
 
 
-class _Image(NamedTuple):
-    image_id: str
-    image_hash: bytes = b""
-    prepared: Any = None  # preprocessed; None if its features are known already
-    view: Box = WHOLE
-    error: str = ""
-
-
 def _encode(
     found: DatasetImages,
     backbone: Backbone,
@@ -230,37 +223,37 @@ def _encode(
     """Read all images, encode new ones, and fill ``store`` and ``done``; computed features are kept if interrupted."""
     wanted = [image_id for image_id in found.image_ids if image_id in found.source]
     step = f"features ({backbone.kind.backbone})"
+    new: dict[bytes, tuple[str, Any]] = {}  # sha256 to image_id and preprocessed image of the next batch
     taken: set[bytes] = set()
-    batch: list[_Image] = []
 
-    def read(image_id: str) -> _Image:
+    def read(image_id: str) -> tuple[bytes, Box, Any] | str:
+        """Sha256, view, and the preprocessed image, None if its features are known; or why it cannot be read."""
         try:
             content = found.source.read(image_id)
-        except (OSError, InputError) as error:
-            return _Image(image_id, error=getattr(error, "strerror", None) or str(error))
-        image_hash = sha256(content).digest()
-        try:
+            image_hash = sha256(content).digest()
             view = WHOLE if backbone.kind.grid is None else backbone.view(picture_size(content))
-            if image_hash in store.locations or image_hash in taken:
-                return _Image(image_id, image_hash, view=view)
-            return _Image(image_id, image_hash, backbone.prepare(decoded(content)), view)
-        except BrokenImage as error:
-            return _Image(image_id, image_hash, error=str(error))
+            is_known = image_hash in store.locations or image_hash in taken
+            return image_hash, view, None if is_known else backbone.prepare(decoded(content))
+        except (OSError, InputError, BrokenImage) as error:
+            return getattr(error, "strerror", None) or str(error)
 
     try:
         with contextlib.closing(ahead(read, wanted, 2 * backbone.batch_size + workers, workers)) as images:
-            for number, one in enumerate(images, 1):
-                if one.error:
-                    done.broken[one.image_id] = one.error
+            for number, (image_id, one) in enumerate(zip(wanted, images, strict=True), 1):
+                if isinstance(one, str):
+                    done.broken[image_id] = one
                 else:
-                    done.images[one.image_id], done.views[one.image_id] = one.image_hash, one.view
-                    if one.prepared is not None and one.image_hash not in taken:
-                        taken.add(one.image_hash)
-                        batch.append(one)
-                if batch and (len(batch) == backbone.batch_size or number == len(wanted)):
-                    _add_features(backbone, batch, store)
-                    done.computed += len(batch)
-                    batch.clear()
+                    done.images[image_id], done.views[image_id], prepared = one
+                    if prepared is not None and one[0] not in taken:
+                        taken.add(one[0])
+                        new[one[0]] = image_id, prepared
+                if new and (len(new) == backbone.batch_size or number == len(wanted)):
+                    features = backbone.encode_prepared([prepared for _, prepared in new.values()])
+                    for (image_hash, (name, _)), of_image in zip(new.items(), features, strict=True):
+                        _check_features(of_image, backbone.kind, name)
+                        store.add(image_hash, of_image)
+                    done.computed += len(new)
+                    new.clear()
                 if number < len(wanted):
                     progress(step, number, len(wanted))
     finally:
@@ -268,14 +261,13 @@ def _encode(
     progress(step, len(wanted), len(wanted))
 
 
-def _add_features(backbone: Backbone, batch: list[_Image], store: FeatureStore) -> None:
-    for one, found in zip(batch, backbone.encode_prepared([one.prepared for one in batch]), strict=True):
-        row = found.features if isinstance(found, Regions) else found
-        is_shaped = row.shape == (backbone.kind.shape if row is found else (len(row), backbone.kind.dim))
-        if not is_shaped or not np.isfinite(row).all():
-            what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
-            raise InputError(f"{backbone.kind.backbone} gives {what} for image_id {one.image_id!r}; remove the image")
-        store.add(one.image_hash, found)
+def _check_features(features: NDArray[np.float32] | Regions, kind: FeatureKind, image_id: str) -> None:
+    """Raise InputError unless the features of an image are finite and of the shape of their kind."""
+    row = features.features if isinstance(features, Regions) else features
+    is_shaped = row.shape == (kind.shape if row is features else (len(row), kind.dim))
+    if not is_shaped or not np.isfinite(row).all():
+        what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
+        raise InputError(f"{kind.backbone} gives {what} for image_id {image_id!r}; remove the image")
 
 
 def _unusable(location: str, total: int, missing: list[str], broken: dict[str, str]) -> InputError:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +40,6 @@ OUTSIDE = 0.01  # boxes may exceed the image by that fraction of its sides, due 
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)(?:\.[a-z]+)?$")
 _GQA_INFO = "gqa_objects_info.json"
 _LINE_FIELDS = 6
-_GRAPHS = "sceneGraphs"
-_PACKED = (".gz", ".xz")
-
-
-class _Stored(NamedTuple):
-    features: Any  # (regions, dim)
-    boxes: Any  # (regions, 4): left, top, right and bottom edge
-    width: float  # of the image, in the unit of the boxes
-    height: float
 
 
 @dataclass(frozen=True)
@@ -56,15 +47,16 @@ class StoredRegions:
     """The regions of an image in a file."""
 
     location: str
-    load: Callable[[], _Stored]
+    load: Callable[[], tuple[Any, ...]]
+    """features (regions, dim), boxes (regions, 4): left, top, right and bottom edge; width and height of the image"""
     most: int = MOST  # maximum number of regions
 
     def read(self) -> Regions:
         """The regions; raises InputError if they are damaged or not valid."""
         try:
-            found = self.load()
-            features, boxes = np.asarray(found.features), np.asarray(found.boxes)
-            sides = np.array([found.width, found.height, found.width, found.height], np.float64)
+            given = self.load()
+            features, boxes, (width, height) = np.asarray(given[0]), np.asarray(given[1]), map(float, given[2:])
+            sides = np.array([width, height, width, height], np.float64)
         except InputError:
             raise
         except Exception as error:  # of many libraries
@@ -76,8 +68,7 @@ class StoredRegions:
         if not 1 <= len(features) <= self.most:
             raise InputError(f"{self.location} has {len(features)} regions; expected 1 to {self.most}")
         if not (sides > 0).all() or not np.isfinite(sides).all():
-            size = f"{found.width} x {found.height}"
-            raise InputError(f"{self.location} has an image of {size}; expected sides above 0")
+            raise InputError(f"{self.location} has an image of {width} x {height}; expected sides above 0")
         edges = boxes / sides
         if not np.isfinite(features).all() or not np.isfinite(edges).all():
             raise InputError(f"{self.location} has values that are NaN or infinite; expected finite numbers")
@@ -86,7 +77,7 @@ class StoredRegions:
         for row in np.flatnonzero(~(ordered & inside))[:1]:
             raise InputError(
                 f"{self.location} has the box {boxes[row].tolist()}; expected left, top, right, bottom inside of the "
-                f"image of {found.width:g} x {found.height:g}"
+                f"image of {width:g} x {height:g}"
             )
         columns = np.concatenate([edges.clip(0, 1), np.full((len(edges), 2), UNKNOWN)], 1)
         return Regions(features.astype(np.float32), columns.astype(np.float32))
@@ -125,27 +116,25 @@ def _records(path: Path) -> dict[str, StoredRegions]:
             str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))
             for file in files
         }
-    files = [path]
-    if path.is_dir():  # of GQA's JSON files only the scene graphs
-        files = [file for file in sorted(path.iterdir()) if _layout(file) != ".json" or _GRAPHS in file.name]
-    files = [file for file in files if _layout(file) in _READERS]
-    if not files:
+    readers: dict[Path, Callable[[Path], dict[str, StoredRegions]]] = {}
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        layout = (file.with_suffix("") if file.suffix in (".gz", ".xz") else file).suffix
+        if layout == ".tsv":
+            readers[file] = _tsv
+        elif layout == ".json" and (file == path or "sceneGraphs" in file.name):  # GQA has other JSON files
+            readers[file] = _scene_graphs
+    if not readers:
         raise InputError(
             f"--regions {path}: expected region features: .tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene "
             "graphs (.json)"
         )
     found: dict[str, StoredRegions] = {}
-    for file in files:
-        records = _READERS[_layout(file)](file)
+    for file, read in readers.items():
+        records = read(file)
         for name in records.keys() & found.keys():
             raise InputError(f"{file}: image {name!r} is also in {found[name].location}; use one of them")
         found |= records
     return found
-
-
-def _layout(file: Path) -> str:
-    """The file's suffix without that of its packing."""
-    return (file.with_suffix("") if file.suffix in _PACKED else file).suffix
 
 
 def _tsv(path: Path) -> dict[str, StoredRegions]:
@@ -172,12 +161,12 @@ def _tsv(path: Path) -> dict[str, StoredRegions]:
     return found
 
 
-def _line(path: Path, start: int) -> _Stored:
+def _line(path: Path, start: int) -> tuple[Any, ...]:
     with path.open("rb") as file:
         file.seek(start)
         _, width, height, count, *encoded = file.readline().split(b"\t")
     boxes, features = (np.frombuffer(base64.b64decode(part.strip(), validate=True), "<f4") for part in encoded)
-    return _Stored(features.reshape(int(count), -1), boxes.reshape(int(count), -1), float(width), float(height))
+    return features.reshape(int(count), -1), boxes.reshape(int(count), -1), width, height
 
 
 def _gqa(path: Path) -> dict[str, StoredRegions]:
@@ -203,9 +192,9 @@ def _gqa(path: Path) -> dict[str, StoredRegions]:
     return found
 
 
-def _gqa_image(features: Any, boxes: Any, index: int, of: Mapping[str, Any]) -> _Stored:  # noqa: ANN401  of h5py
+def _gqa_image(features: Any, boxes: Any, index: int, of: Mapping[str, Any]) -> tuple[Any, ...]:  # noqa: ANN401  of h5py
     count = int(of["objectsNum"])
-    return _Stored(features[index, :count], boxes[index, :count], float(of["width"]), float(of["height"]))
+    return features[index, :count], boxes[index, :count], of["width"], of["height"]
 
 
 def _datasets(path: Path, *wanted: str) -> list[Any]:
@@ -228,12 +217,12 @@ def _datasets(path: Path, *wanted: str) -> list[Any]:
     return found
 
 
-def _npz(path: Path) -> _Stored:
+def _npz(path: Path) -> tuple[Any, ...]:
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         features, boxes, count = file["x"], file["bbox"], int(file["num_bbox"])
         if len(features) != count and features.shape[-1] == count:
             features = features.T
-        return _Stored(features[:count], boxes[:count], float(file["image_w"]), float(file["image_h"]))
+        return features[:count], boxes[:count], file["image_w"], file["image_h"]
 
 
 def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
@@ -244,13 +233,13 @@ def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
     return found
 
 
-def _graph(graph: RawGraph, location: str) -> _Stored:
+def _graph(graph: RawGraph, location: str) -> tuple[Any, ...]:
     for name, of in graph.objects.items():
         width, height = of.box[2:]
         if min(width, height) < 0:
             size = f"{width} x {height}"
             raise InputError(f"{location}, object {name!r} ({of.name}) has the size {size}; expected 0 or more")
-    return _Stored(*graph_regions(graph), graph.width, graph.height)
+    return *graph_regions(graph), graph.width, graph.height
 
 
 @cache
@@ -267,15 +256,13 @@ def graph_regions(graph: RawGraph) -> tuple[NDArray[np.float32], NDArray[np.floa
     attributes, 0 for what there is not. Relations to objects that the graph lacks are left out. Boxes (regions, 4) are
     left, top, right and bottom edge in pixels, of a relation those of both objects.
     """
-    limits = np.array([graph.width, graph.height])
     objects = {}
     for name, of in graph.objects.items():
         x, y, width, height = of.box
-        edges = np.clip([[x, y], [x + width, y + height]], 0, limits).ravel()
+        edges = np.clip([[x, y], [x + width, y + height]], 0, [graph.width, graph.height]).ravel()
         objects[name] = _embedded(of.name, of.attributes), edges.tolist()
-    nothing = np.zeros(NAME_SIZE, np.float32)
-    none = np.concatenate([nothing, nothing])
-    features = [np.concatenate([vector, nothing, none]) for vector, _ in objects.values()]
+    nothing = np.zeros(3 * NAME_SIZE, np.float32)  # of a relation and its other object
+    features = [np.concatenate([vector, nothing]) for vector, _ in objects.values()]
     boxes = [box for _, box in objects.values()]
     for name, of in graph.objects.items():
         for relation, other in of.relations:
@@ -284,7 +271,7 @@ def graph_regions(graph: RawGraph) -> tuple[NDArray[np.float32], NDArray[np.floa
                 features.append(np.concatenate([vector, name_vector(relation), its_vector]))
                 boxes.append([*np.minimum(box[:2], its_box[:2]), *np.maximum(box[2:], its_box[2:])])
     if graph.scene or not features:
-        features.append(np.concatenate([_embedded(SCENE, sorted(graph.scene.values())), nothing, none]))
+        features.append(np.concatenate([_embedded(SCENE, sorted(graph.scene.values())), nothing]))
         boxes.append([0, 0, graph.width, graph.height])
     return np.stack(features), np.array(boxes, np.float64)
 
@@ -293,6 +280,3 @@ def _embedded(name: str, attributes: Sequence[str]) -> NDArray[np.float32]:
     """The vector of a name, and the sum of those of its attributes."""
     total = sum((name_vector(one) for one in attributes), np.zeros(NAME_SIZE, np.float32))
     return np.concatenate([name_vector(name), total])
-
-
-_READERS: dict[str, Callable[[Path], dict[str, StoredRegions]]] = {".tsv": _tsv, ".json": _scene_graphs}

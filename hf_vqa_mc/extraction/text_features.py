@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -115,8 +116,15 @@ class TextFeatures:
     ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
         """Vectors of the distinct words, the words of all texts as rows of that table, and offsets (texts + 1,)."""
         in_texts = [words_of(text) for text in texts]
-        distinct = list(dict.fromkeys(word for words in in_texts for word in words))
-        vectors, found, new = self._vectors(distinct)
+        distinct = list(dict.fromkeys(chain.from_iterable(in_texts)))
+        row = np.array([self._row.get(word, -1) for word in distinct], np.int64)
+        found, vectors = row >= 0, np.zeros((len(distinct), self.dim), np.float32)
+        vectors[found] = self.vectors[row[found]]
+        unknown = [index for index in np.flatnonzero(~found).tolist() if distinct[index] not in self.without]
+        new = {distinct[index] for index in unknown}
+        if unknown and self.file is not None:
+            vectors[unknown], found[unknown] = self.file.rows([distinct[index] for index in unknown])
+            new = set()
         ids = np.where(found, np.cumsum(found) - 1, -1).tolist()
         id_of = {word: number for word, number in zip(distinct, ids, strict=True) if number >= 0}
         by_text = [[id_of[word] for word in words if word in id_of] for words in in_texts]
@@ -125,21 +133,8 @@ class TextFeatures:
             skipped = self.new_words == "warn" and not lost
             if warns or not skipped:
                 self._report_new(new, skipped)
-        starts = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(words) for words in by_text], out=starts[1:])
-        return vectors[found], np.fromiter((i for words in by_text for i in words), np.int64, int(starts[-1])), starts
-
-    def _vectors(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_], set[str]]:
-        """The vector of each word (0 if there is none), the mask of words with a vector, and words not looked up."""
-        row = np.array([self._row.get(word, -1) for word in words], np.int64)
-        found = row >= 0
-        vectors = np.zeros((len(words), self.dim), np.float32)
-        vectors[found] = self.vectors[row[found]]
-        new = [index for index in np.flatnonzero(~found).tolist() if words[index] not in self.without]
-        if new and self.file is not None:
-            vectors[new], found[new] = self.file.rows([words[index] for index in new])
-            new = []
-        return vectors, found, {words[index] for index in new}
+        starts = np.cumsum([0, *map(len, by_text)])
+        return vectors[found], np.fromiter(chain.from_iterable(by_text), np.int64, int(starts[-1])), starts
 
     def _report_new(self, new: set[str], skipped: bool) -> None:
         """Warn about new words if they are skipped, else raise InputError."""
@@ -167,17 +162,6 @@ class TextFeatures:
     @classmethod
     def stored(cls, folder: Path, expected: object) -> "TextFeatures":
         """Read the output of ``save``; raises InputError if it is missing, damaged, or its `as_json` is another."""
-        text = cls.load(folder)
-        if text.as_json() != expected:
-            raise InputError(
-                f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(text.as_json())}; use both "
-                "files of one checkpoint"
-            )
-        return text
-
-    @classmethod
-    def load(cls, folder: Path) -> "TextFeatures":
-        """Read the output of ``save``; raises InputError if the file is missing."""
         path = folder / WORDS_FILE
         if not path.is_file():
             raise InputError(f"{folder} has no {WORDS_FILE}; expected a checkpoint as vqa-mc train writes it")
@@ -189,8 +173,12 @@ class TextFeatures:
             raise InputError(f"{path} is damaged; copy or download the checkpoint again") from error
         texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
         words, without = (text.split("\n") if text else [] for text in texts)
-        of_words = tuple(words), tensors["vectors"], frozenset(without)
-        return cls(about["name"], about["sha256"], about["dim"], *of_words)
+        if (found := {name: about[name] for name in ("name", "sha256", "dim")}) != expected:
+            raise InputError(
+                f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(found)}; use both files of one "
+                "checkpoint"
+            )
+        return cls(**found, words=tuple(words), vectors=tensors["vectors"], without=frozenset(without))
 
 
 def _packed(words: Sequence[str]) -> NDArray[np.uint8]:

@@ -1,5 +1,6 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
+import warnings
 import weakref
 from collections.abc import Collection
 from contextlib import ExitStack
@@ -27,11 +28,13 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """
     given = request.folder or FOLDER
     if read_inventory(given) is not None:
+        if request.images is not None or request.image is not None:
+            raise InputError(f"{given} has its images in its rows or none; remove --images and --image")
         return _shipment(request, given, progress)
     check_name(request.name)
     with ExitStack() as stack:
         written = Path(stack.enter_context(TemporaryDirectory(prefix="vqa-mc-push-")), "dataset")
-        _write(given, written, progress)
+        _write(request, given, written, progress)
         shipment = _shipment(request, written, progress)
         weakref.finalize(shipment, stack.pop_all().close)
     return shipment
@@ -45,10 +48,9 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
     for missing in (one for config in configs_of(inventory).values() for one in config.get("missing_images", ())):
-        raise InputError(
-            f"{request.folder}: not all images can be pushed: {missing}. vqa-mc remedy BENCHMARK --images DIR "
-            "--output FOLDER writes a folder to push with its images, --image '' one with their paths alone"
-        )
+        again = "" if folder != request.folder else "; write the folder again"
+        alone = "or with their names alone: --image ''"
+        raise InputError(f"{request.folder}: not all images can be pushed: {missing}{again}; {alone}")
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
@@ -67,7 +69,7 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     )
 
 
-def _write(source: Path, folder: Path, progress: Progress) -> None:
+def _write(request: Request, source: Path, folder: Path, progress: Progress) -> None:
     """Write the rows of any benchmark as they are, with their images, to a folder to push."""
     from hf_vqa_mc.data.options import BenchmarkOptions
     from hf_vqa_mc.data.reading import load
@@ -78,7 +80,7 @@ def _write(source: Path, folder: Path, progress: Progress) -> None:
     if (source / MANIFEST).is_file():
         raise InputError(f"{source}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
     try:
-        benchmark = load(BenchmarkOptions(str(source)), progress)
+        benchmark = load(BenchmarkOptions(str(source), images=request.images, image=request.image), progress)
     except InputError as error:
         options = "vqa-mc remedy BENCHMARK --output FOLDER has options for these, and writes a folder to push"
         raise InputError(f"{error}. {options}") from error
@@ -86,7 +88,8 @@ def _write(source: Path, folder: Path, progress: Progress) -> None:
         raise InputError(f"{source}: {name} would not be pushed ({why}); remove or complete these rows first")
     hashes = {name: split.hashes for name, split in benchmark.splits.items()}
     tables = {name: split.original for name, split in benchmark.splits.items()}
-    write_benchmark(benchmark, tables, folder, changed="", hashes=hashes)
+    with warnings.catch_warnings(action="ignore"):  # of images, for which `_shipment` has an error
+        write_benchmark(benchmark, tables, folder, changed="", hashes=hashes)
 
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:
@@ -130,6 +133,6 @@ DATASET = Pushable(
     "dataset",
     dataset_shipment,
     lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
-    ("folder", "replace", "tag"),
+    ("folder", "images", "image", "replace", "tag"),
     "not written by vqa-mc build or remedy",
 )

@@ -58,10 +58,4 @@ def _usage(sent: Shipment) -> str:
     return f'import hf_vqa_mc.models; transformers.pipeline("{task}", model="{sent.name}")'
 
 
-MODEL = Pushable(
-    "model",
-    model_shipment,
-    _usage,
-    ("folder",),
-    "not part of a checkpoint",
-)
+MODEL = Pushable("model", model_shipment, _usage, ("folder",), "not part of a checkpoint")

@@ -201,8 +201,6 @@ def hub_errors(shipment: Shipment, api: "HfApi") -> Iterator[None]:
     transport: type[BaseException] = errors.HTTPError  # type: ignore[attr-defined]  # of httpx or httpx2, as it has it
     try:
         yield
-    except InputError:
-        raise
     except errors.OfflineModeIsEnabled:
         raise InputError("HF_HUB_OFFLINE is set, but a push needs the network; unset it") from None
     except Exception as error:

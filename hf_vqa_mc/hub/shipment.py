@@ -52,6 +52,8 @@ class Request:
     folder: Path | None = None
     metric: str | None = None
     private: bool = False
+    images: Path | None = None  # folder of the images that a benchmark names
+    image: str | None = None  # its column of images, "" for none
     benchmark: str | None = None  # NAMESPACE/NAME of an evaluated dataset
     task: str | None = None  # id of its task
 

@@ -8,12 +8,7 @@ from hf_vqa_mc.models.attention import SpatialAttentionForMultipleChoiceVqa, Spa
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, Model
-from hf_vqa_mc.models.pipeline import (
-    CheckpointModel,
-    CounterExampleVqaPipeline,
-    MultipleChoiceVqaPipeline,
-    OpenEndedVqaPipeline,
-)
+from hf_vqa_mc.models.pipeline import CheckpointModel, VqaPipeline
 from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
 from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa, QuestionLstmVqaConfig
 
@@ -21,24 +16,21 @@ __all__ = [
     "MODELS",
     "AnswerMlpForOpenEndedVqa",
     "AnswerMlpVqaConfig",
-    "CounterExampleVqaPipeline",
     "HieCoAttentionForMultipleChoiceVqa",
     "HieCoAttentionVqaConfig",
     "MlpForMultipleChoiceVqa",
     "MlpVqaConfig",
     "Model",
-    "MultipleChoiceVqaPipeline",
-    "OpenEndedVqaPipeline",
     "OpenEndedVqaProcessor",
     "QuestionLstmForOpenEndedVqa",
     "QuestionLstmVqaConfig",
     "SpatialAttentionForMultipleChoiceVqa",
     "SpatialAttentionVqaConfig",
     "VqaMcProcessor",
+    "VqaPipeline",
 ]
 
 for _model in MODELS.values():
     _model.register()
-PIPELINE_REGISTRY.register_pipeline(TASK, MultipleChoiceVqaPipeline, CheckpointModel)
-PIPELINE_REGISTRY.register_pipeline(OPEN_ENDED_TASK, OpenEndedVqaPipeline, CheckpointModel)
-PIPELINE_REGISTRY.register_pipeline(COUNTER_EXAMPLE_TASK, CounterExampleVqaPipeline, CheckpointModel)
+for _task in (TASK, OPEN_ENDED_TASK, COUNTER_EXAMPLE_TASK):
+    PIPELINE_REGISTRY.register_pipeline(_task, VqaPipeline, CheckpointModel)

@@ -10,7 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention
 from hf_vqa_mc.models.model import Model, QuestionImageConfig
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.question_texts import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 

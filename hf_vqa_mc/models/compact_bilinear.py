@@ -9,7 +9,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.attention import average, image_positions
 from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.question_texts import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 LEAST = 1e-12  # added below the square root, whose gradient at 0 is infinite

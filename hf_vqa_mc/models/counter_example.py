@@ -12,7 +12,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_lstm import question_states
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_texts import PADDING
 from hf_vqa_mc.recipe import ANTOL
 
 NO_PICK = -1  # index of the picked candidate where it is not known

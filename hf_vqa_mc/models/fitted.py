@@ -11,8 +11,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
 from hf_vqa_mc.models.model import FittedModel, Model, VqaConfig, stored
-from hf_vqa_mc.models.open_ended_texts import OTHER_GROUP
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_texts import OTHER_GROUP, PADDING
 
 OF_ALL = 1e-3  # weight of the counts of all questions in those of a group: decides ties, and covers missing answers
 NEVER = 1e-6  # smallest count, since the logarithm of 0 is not finite

@@ -18,7 +18,7 @@ from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention, average,
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
 from hf_vqa_mc.models.processor import QUESTION_INPUTS
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_texts import PADDING
 from hf_vqa_mc.recipe import Recipe
 
 NGRAMS = (1, 2, 3)  # kernel sizes of the phrase level's convolutions

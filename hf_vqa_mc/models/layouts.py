@@ -4,26 +4,20 @@ The parser is our own, with its rules in ``data/layouts.yaml``; how it differs f
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from hf_vqa_mc.engines.vocabulary import read_vocabulary
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.models.question_words import FEWEST, UNKNOWN, most_frequent
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.text.many_texts import word_lists
 
 MODULES = ("find", "transform", "combine", "describe", "measure", "compare")
 """Types of modules; a type's number in a layout's tensor is its position here + 1."""
 ATTENDING = MODULES[:3]  # modules whose result is an attention map; that of the others is a vector
-FIELDS = ("module", "word", "first input", "second input", "depth")  # columns of a node
 ANYTHING = "_"  # what is looked for if a question names nothing; GQA's programs write any object so
 MOST_WORDS = 100  # words of a question that are parsed; longer questions are cut
 
@@ -117,52 +111,6 @@ def layout_text(layout: Layout) -> str:
         inputs = ", ".join(texts[one] for one in node.inputs)
         texts.append(f"{node.module}[{node.word}]" + (f"({inputs})" if inputs else ""))
     return texts[-1]
-
-
-@dataclass(frozen=True)
-class Layouts:
-    """Converts questions to the layouts of a neural module network; its words are those of the training layouts."""
-
-    form: QuestionForm
-    words: tuple[str, ...] = field(repr=False)  # the most frequent in training first; index + 2 is the word's index
-
-    @classmethod
-    def of(cls, questions: Sequence[str], form: QuestionForm) -> Self:
-        """The words of at least `FEWEST` training questions, each counted as often as it is given."""
-        counts: Counter[str] = Counter()
-        times = Counter(questions)
-        for layout, count in zip(layouts(list(times), form), times.values(), strict=True):
-            counts.update(dict.fromkeys((node.word for node in layout), count))
-        return cls(form, most_frequent(counts, FEWEST))
-
-    @property
-    def size(self) -> int:
-        """Number of word indices."""
-        return len(self.words) + 2
-
-    def tensor(self, questions: Sequence[str]) -> NDArray[np.int32]:
-        """The nodes of each question's layout, with `FIELDS`: int32 (questions, nodes, 5), right-padded with 0.
-
-        Words that are not in the training layouts share an index. Raises InputError as `program_layout`.
-        """
-        index = {word: number for number, word in enumerate(self.words, 2)}
-        given = layouts(questions, self.form)
-        found = np.zeros((len(given), max(map(len, given), default=1), len(FIELDS)), np.int32)
-        for rows, layout in zip(found, given, strict=True):
-            for at, node in enumerate(layout):
-                depth = max((rows[one, -1] + 1 for one in node.inputs), default=0)
-                first, second = (*node.inputs, 0, 0)[:2]
-                rows[at] = MODULES.index(node.module) + 1, index.get(node.word, UNKNOWN), first, second, depth
-        return found
-
-    def as_json(self) -> dict[str, Any]:
-        """For processor_config.json."""
-        return {"rules": rules().version, "words": list(self.words)}
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any], form: QuestionForm) -> Self:
-        """The opposite of `as_json`."""
-        return cls(form, tuple(given["words"]))
 
 
 def layouts(questions: Sequence[str], form: QuestionForm) -> list[Layout]:

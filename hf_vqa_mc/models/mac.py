@@ -13,7 +13,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import AttendingModel, average, side_of
 from hf_vqa_mc.models.model import Model, QuestionImageConfig
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.question_texts import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 

@@ -20,8 +20,8 @@ from transformers import (
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.open_ended_texts import GIVEN
 from hf_vqa_mc.models.processor import QUESTION_INPUTS, OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
+from hf_vqa_mc.models.question_texts import GIVEN
 from hf_vqa_mc.recipe import CHAO, Recipe
 
 SIZES = (

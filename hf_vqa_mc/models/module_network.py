@@ -10,7 +10,7 @@ from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import average, image_positions, side_of
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
 from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.question_texts import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
 EXCLUDED = -1e4  # score of padding, which is not attended to

@@ -23,7 +23,7 @@ from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import checkpoint_folder
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts, checked_texts
+from hf_vqa_mc.models.question_texts import OpenEndedTexts, checked_texts
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
@@ -70,9 +70,18 @@ class VqaProcessor(ProcessorMixin):
         """This processor with another image backbone than in the checkpoint; raises InputError if it does not fit."""
         made = copy(self)
         made._backbone = backbone or self._backbone
-        if isinstance(made._backbone, Backbone):
-            made._check(made._backbone)
+        if isinstance(backbone, Backbone):
+            made._check(backbone)
         return made
+
+    @property
+    def text(self) -> TextFeatures:
+        """The word vectors of a multiple-choice model."""
+        return cast("TextFeatures", self.texts.vectors)
+
+    @text.setter
+    def text(self, vectors: TextFeatures) -> None:
+        self.texts = replace(self.texts, vectors=vectors)
 
     def image_tensors(self, images: Sequence[RawImage] | None, count: int) -> dict[str, Tensor]:
         """The image input for ``count`` questions, empty without images; raises InputError if one is missing."""
@@ -92,15 +101,14 @@ class VqaProcessor(ProcessorMixin):
     def encoded_images(self, images: Sequence[RawImage]) -> list[NDArray[np.float32] | Regions]:
         """The features of images, which stand for them in later calls; raises InputError if one cannot be read."""
         backbone = self.image_backbone()
-        encoded: dict[int, NDArray[np.float32] | Regions] = {
-            at: image for at, image in enumerate(images) if isinstance(image, np.ndarray | Regions)
-        }
-        raw = [at for at in range(len(images)) if at not in encoded]
+        encoded: list[Any] = list(images)
+        raw = [at for at, image in enumerate(images) if not isinstance(image, np.ndarray | Regions)]
         for first in range(0, len(raw), backbone.batch_size):
             batch = raw[first : first + backbone.batch_size]
-            prepared = [backbone.prepare(open_image(images[at])) for at in batch]
-            encoded |= dict(zip(batch, backbone.encode_prepared(prepared), strict=True))
-        return [encoded[at] for at in range(len(images))]
+            found = backbone.encode_prepared([backbone.prepare(open_image(images[at])) for at in batch])
+            for at, features in zip(batch, found, strict=True):
+                encoded[at] = features
+        return encoded
 
     def no_image(self) -> NDArray[np.float32] | Regions:
         """The features that stand for no image: zeros, for regions one that is the whole image."""
@@ -168,9 +176,8 @@ class VqaProcessor(ProcessorMixin):
             InputError: there is no such checkpoint, files are missing or damaged, or an option does not match.
             ConnectionError: the Hub cannot be reached, and the checkpoint is not in the cache.
         """
-        of_hub = {name: value for name, value in options.items() if name in _OF_HUB}
-        others = _OF_HUB | _OF_OTHERS
-        own = {name: value for name, value in options.items() if name not in others and not name.startswith("_")}
+        given = {name: value for name, value in options.items() if name not in _OF_OTHERS and not name.startswith("_")}
+        of_hub = {name: given.pop(name) for name in _OF_HUB & given.keys()}
         folder = checkpoint_folder(pretrained_model_name_or_path, **of_hub)
         path = folder / PROCESSOR_CONFIG
         if not path.is_file():
@@ -179,20 +186,11 @@ class VqaProcessor(ProcessorMixin):
         kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
         made = cls(OpenEndedTexts.stored(folder, about), kind, about["inputs"])
         made.word_changes = WordChanges.from_json(about.get("word_changes"))
-        return made.with_options(**own)
+        return made.with_options(**given)
 
 
 class VqaMcProcessor(VqaProcessor):
     """Converts images, questions and choices to the tensors of a multiple-choice model; see `VqaProcessor`."""
-
-    @property
-    def text(self) -> TextFeatures:
-        """The word vectors."""
-        return cast("TextFeatures", self.texts.vectors)
-
-    @text.setter
-    def text(self, vectors: TextFeatures) -> None:
-        self.texts = replace(self.texts, vectors=vectors)
 
     @property
     def model_input_names(self) -> list[str]:

@@ -15,7 +15,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.models.answer_mlp import answer_output, classifier, needed
 from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
-from hf_vqa_mc.models.question_words import PADDING, packed
+from hf_vqa_mc.models.question_texts import PADDING, packed
 from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
 
 
@@ -64,16 +64,7 @@ class QuestionLstmForOpenEndedVqa(VqaModel):
     def forward(
         self, question_indices: Tensor, image_features: Tensor | None = None, labels: Tensor | None = None
     ) -> SequenceClassifierOutput:
-        """Score all answers of the vocabulary.
-
-        Args:
-            question_indices: int64 (batch, words), right-padded with 0; each question has one word at least.
-            image_features: (batch, image_size), if the model sees the image.
-            labels: int64 (batch,): indices of the answers, or (batch, answers): scores in [0, 1].
-
-        Returns:
-            ``logits`` (batch, answers); with labels also ``loss``, see `answer_output`.
-        """
+        """As `AttendingModel.forward`, with image_features (batch, image_size) if the model sees the image."""
         states = question_states(self.lstm, self.words, question_indices)
         joint = states if self.question is None else self.dropout(self.question(self.dropout(states)).tanh())
         if self.image is not None:

@@ -29,7 +29,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, similar_rows
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
-from hf_vqa_mc.training.captions import captions_in
+from hf_vqa_mc.training.questions import captions_in
 
 COLUMNS = ("question_id", "text", "source")  # columns of a table of candidates
 NEIGHBOURS = 1000
@@ -169,7 +169,7 @@ def read_candidate_table(path: Path, question_ids: Collection[str]) -> list[Cand
     if not path.is_file():
         raise InputError(f"{path} does not exist; expected a table of candidates with {', '.join(COLUMNS)}")
     found = []
-    for row, (question_id, text, source) in enumerate(_rows(read_file(path), COLUMNS, str(path))):
+    for row, (question_id, text, source) in enumerate(_rows(read_file(path), COLUMNS, str(path)), 1):
         if question_id not in question_ids:
             raise InputError(
                 f"{path}, row {row}: question_id {shown(question_id)} is not in the benchmark, which has ids such as "

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -16,6 +17,8 @@ from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import percent
 from hf_vqa_mc.audits.settings import AUDITS
 from hf_vqa_mc.audits.shortcut import Gain, ProbeInputs
+from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
@@ -65,13 +68,26 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             now, then = 100 * best.estimate.accuracy, 100 * done.rows.chance.mean()
             why += f"; the choices alone answer {now:.1f}% now, and exactly {then:.1f}% then"
         return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
-    given["model"], what = "MODEL", "image"
+    asked, what = {**given, "model": "MODEL"}, "image"
     if done.benchmark.test.images is None:
-        given["inputs"], what = ("no-image", "choices-only"), "question"
-    steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, given)]
-    if isinstance(inputs[0], str) and path.exists():
-        steps.append(Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": inputs[0]}))
+        asked["inputs"], what = ("no-image", "choices-only"), "question"
+    steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, asked)]
+    if path.exists():
+        written = read_inventory(path) is not None
+        if not ({"images", "image"} & given.keys() if written else done.benchmark.left_out):
+            steps += publication(done.benchmark, path, {} if written else given, name)
     return steps
+
+
+def publication(
+    benchmark: Benchmark, path: Path, read_with: Mapping[str, Any], name: Callable[[str], str] = str
+) -> list[Step]:
+    """How to push a file or folder; none if images are missing, or it is read with options that a push lacks."""
+    given = {key: one for key, one in read_with.items() if key != "split"}
+    if not benchmark.has_all_images or given.keys() - {"images", "image"}:
+        return []
+    title = re.sub(r"[\W_]+", "-", path.resolve().name.split(".")[0], flags=re.ASCII).strip("-") or "benchmark"
+    return [Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": name(str(path)), **given})]
 
 
 def check_report_folder(

@@ -67,7 +67,9 @@ def next_steps(
         written = name(str(folder))
         steps.append(Step("Compare with another model", "compare", ((written, "OTHER"),)))
         target = model if re.fullmatch(r"[\w.-]+/[\w.-]+", model) and not Path(model).exists() else "NAMESPACE/MODEL"
-        steps.append(Step("Publish the results on the Hub", "push", ("results", target), {"folder": written}))
+        is_local = settings.paths or not isinstance(settings.dataset, str)
+        sent = {"folder": written} | ({"benchmark": "NAMESPACE/BENCHMARK"} if is_local else {})
+        steps.append(Step("Publish the results on the Hub", "push", ("results", target), sent))
     return steps
 
 

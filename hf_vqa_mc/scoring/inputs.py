@@ -71,7 +71,7 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
     """Read a model's answers: csv of ``answer,index`` as TDIUC's answer key, or a json list of text."""
     if first_character(path) == "[":
         answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
-        check_texts(answers, lambda number: f"{path}, record {number}")
+        check_texts(answers, lambda number: f"{path}, record {number + 1}")
         return answers
     with opened(path) as (stream, location):
         try:

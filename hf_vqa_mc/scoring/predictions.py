@@ -255,7 +255,7 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a 
         expected = "a path, a mapping id -> answer, or rows with columns such as question_id and answer"
         raise InputError(f"predictions is {type(source).__name__}; expected {expected}")
     rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
-    return "records", _numbered(enumerate(rows), "predictions, record")
+    return "records", _numbered(enumerate(rows, 1), "predictions, record")
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
@@ -346,7 +346,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             content = pa.py_buffer(stream.read())
         check_parquet(content, str(path), path.stat().st_size)
         with parquet.ParquetFile(pa.BufferReader(content)) as file:
-            yield from enumerate(row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist())
+            yield from enumerate((row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist()), 1)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
@@ -358,7 +358,7 @@ _READERS: dict[str, tuple[str, Callable[[Path], Iterable[tuple[int | str, Any]]]
     "xlsx": (" row", lambda path: enumerate(read_xlsx(path).to_dict("records"), 2)),
     "parquet": (" row", _parquet_rows),
     "jsonl": (" line", json_lines),
-    "json": (" record", lambda path: enumerate(chain.from_iterable(list_items(path)))),
+    "json": (" record", lambda path: enumerate(chain.from_iterable(list_items(path)), 1)),
     "mapping": ("", lambda path: _mapped(chain.from_iterable(object_items(path)))),
 }
 """By format: what the numbers of its rows count, and the reader."""

@@ -48,7 +48,7 @@ class Questions:
 
     def where(self, row: int) -> str:
         """A question's name in messages."""
-        return f"question {shown(self._columns['question_ids'][row])}" if "question_ids" in self else f"row {row}"
+        return f"question {shown(self._columns['question_ids'][row])}" if "question_ids" in self else f"row {row + 1}"
 
     def wrong(self, row: int, field: str, expected: str) -> InputError:
         """The error for an invalid value."""
@@ -138,12 +138,12 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
             id_field = next((one for one in ID_FIELDS if isinstance(record, RECORD) and one in record), None)
             if id_field is None:
                 expected = f"a record with {' or '.join(ID_FIELDS)}"
-                raise InputError(f"{name}, row {row}, is {shown(record)}, expected {expected}")
+                raise InputError(f"{name}, row {row + 1}, is {shown(record)}, expected {expected}")
             question_id = text_id(record[id_field])
             if field is not None and question_id is not None and field not in record:
-                raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
+                raise InputError(f"{name}, row {row + 1}: question {question_id!r} has no {field}")
             content = record if field is None else record.get(field)
-            pairs.append((f"{name}, row {row}: {id_field}", record[id_field], content))
+            pairs.append((f"{name}, row {row + 1}: {id_field}", record[id_field], content))
     found: dict[str, Any] = {}
     for where, key, value in pairs:
         question_id = text_id(key)

@@ -75,7 +75,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
             return
         for name in sorted(batch.keys() ^ self._rows.keys()) if self._rows else ():
             row = len(self) if name in self._rows else 0
-            raise InputError(f"row {row}: {name} is missing; expected it in all rows or in none")
+            raise InputError(f"row {row + 1}: {name} is missing; expected it in all rows or in none")
         self._rows = self._rows or {name: [] for name in batch}
         for name, column in batch.items():
             self._rows[name] += column
@@ -132,7 +132,7 @@ def _plain_value(name: str, value: object, row: int) -> Any:  # noqa: ANN401  an
         return json.loads(json.dumps(value, allow_nan=False, default=of_array))
     except (ValueError, TypeError) as error:
         what = f": {error}" if isinstance(error, TypeError) else " contains NaN, infinity or a circular reference"
-        raise InputError(f"row {row} of this batch: {name}{what}") from None
+        raise InputError(f"row {row + 1} of this batch: {name}{what}") from None
 
 
 def _feature(kind: Any) -> Any:  # noqa: ANN401  nested lists and dicts of type names

@@ -68,7 +68,7 @@ def _tables(path: Path) -> Iterator[pa.Table]:
             wanted = [name for name in file.schema_arrow.names if name in TRIPLETS.names]
             row = 0
             for batch in file.iter_batches(10 * ROWS, columns=wanted):
-                location = f"{path}, rows from {row}"
+                location = f"{path}, rows from {row + 1}"
                 table = pa.Table.from_batches([batch])
                 columns = {name: _column(table[name], name, location) for name in wanted}
                 columns.setdefault("split", pa.repeat(_split_of(path) or "", table.num_rows))
@@ -83,7 +83,7 @@ def _column(column: pa.ChunkedArray, name: str, location: str) -> pa.Array:
     """A column with the type of ``schema.TRIPLETS``; whole numbers as ids become text."""
     if column.null_count:
         at = pc.index(pc.is_null(column), True).as_py()
-        raise InputError(f"{location}, record {at}: {name} is empty (null), expected a value")
+        raise InputError(f"{location}, record {at + 1}: {name} is empty (null), expected a value")
     try:
         if pa.types.is_floating(column.type):
             raise pa.ArrowTypeError("numbers with fractions are no text")

@@ -141,7 +141,7 @@ def matching_rows(
         if len(repeated):
             at = np.flatnonzero(pc.equal(some, repeated[0]).to_numpy())
             raise InputError(
-                f"{location}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in record {at[0]}"
+                f"{location}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in {name}[{at[0]}]"
             )
     rows = pc.index_in(ids, value_set=other_ids)
     missing = ids.filter(pc.is_null(rows))

@@ -18,12 +18,14 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.counterexamples import KS, counterexample_recall
+from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import accuracy, mean_by
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.questions import ACCURACY, CONSENSUS, NONE, ONE_KIND, PER_TYPE, Questions
 
 DECIMALS = 6  # decimals of scores and attention in files; float32 has 7 significant digits
+MAP_SIDE = 7  # cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)
 _FIGURES = ("accuracy", "stderr", "interval", "chance")
 
 
@@ -68,14 +70,10 @@ class Picked:
         if given.metric != CONSENSUS:
             return found
         scores, figures = _consensus_of_picked(given, self.labels)
-        return {
-            **found,
-            "metric": CONSENSUS,
-            **figures,
-            "per_question_type": mean_by(scores, given.types),
-            "per_answer_type": mean_by(scores, given.answer_types),
-            "target_accuracy": {name: scored[name] for name in _FIGURES},
-        }
+        by_type = {"per_question_type": mean_by(scores, given.types)}
+        by_type["per_answer_type"] = mean_by(scores, given.answer_types)
+        of_target = {name: scored[name] for name in _FIGURES}
+        return {**found, "metric": CONSENSUS, **figures, **by_type, "target_accuracy": of_target}
 
     def to_pandas(self) -> Frame:
         """One row per question: question_id, answer (text), label (its index), target, independent probabilities."""
@@ -249,3 +247,30 @@ def ranking_results(questions: Questions, ranked: NDArray[np.float32]) -> dict[s
     found.pop("per_question")
     least_probable = counterexample_recall((-ranked[rows, :, 1]).tolist(), **given)
     return {**found, "vqa_model": {name: least_probable[name] for name in found["random"]}, "questions": len(rows)}
+
+
+def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Spread attention to regions (questions, regions) evenly over boxes: float32 (questions, `MAP_SIDE`²)."""
+    weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
+    return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
+
+
+def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Maps of whole images from attention (questions, cells) to grids that cover a part of each image.
+
+    ``views`` are (questions, 4), see `Box`. Returns float32 (questions, cells): the attention to each cell of the
+    image, at least `MAP_SIDE` per side, in row-major order.
+    """
+    side = isqrt(attention.shape[1])
+    size = max(side, MAP_SIDE)
+
+    def shares(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each row or column of the grid in those of the map, (questions, side, size)."""
+        edges = np.linspace(first, last, side + 1, axis=1)
+        inside = covered(edges[:, :-1].ravel(), edges[:, 1:].ravel(), size)
+        return np.asarray(inside / inside.sum(1, keepdims=True)).reshape(len(views), side, size)
+
+    left, top, right, bottom = views.T
+    grid, rows, columns = attention.reshape(-1, side, side), shares(top, bottom), shares(left, right)
+    maps = np.einsum("qij,qiy,qjx->qyx", grid, rows, columns, optimize=True)
+    return np.asarray(maps.reshape(len(maps), -1), np.float32)

@@ -29,8 +29,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.training.answered import Answered, Picked
-from hf_vqa_mc.training.batches import Part
-from hf_vqa_mc.training.model_inputs import made_with
+from hf_vqa_mc.training.inputs import made_with
 from hf_vqa_mc.training.optimization import (
     accelerator_of,
     average_tensors,
@@ -83,18 +82,14 @@ def train(
     """
     check_run_folder(settings.output)
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
-    accelerator = accelerator_of()
-    if settings.recipe.batch_size < accelerator.num_processes:
+    accelerator, size = accelerator_of(), settings.recipe.batch_size
+    if size < accelerator.num_processes:
         raise InputError(
-            f"--batch-size {settings.recipe.batch_size}: expected at least {accelerator.num_processes}, one question "
-            "for each process"
+            f"--batch-size {size}: expected at least {accelerator.num_processes}, one question for each process"
         )
     folder = RunFolder(settings.output) if accelerator.is_main_process else None
-    try:
+    with contextlib.closing(folder) if folder else contextlib.nullcontext():
         return _Run(settings, accelerator, folder, progress if folder else silent, rows).run()
-    finally:
-        if folder is not None:
-            folder.close()
 
 
 class _Run:
@@ -109,22 +104,23 @@ class _Run:
         rows: Mapping[str, pa.Table] | None,
     ) -> None:
         self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
-        self.inputs = prepare_inputs(settings, progress, rows)
-        self.data = {**self.inputs.about, "processes": accelerator.num_processes}
+        found = prepare_inputs(settings, progress, rows)
+        self.plain, self.processor, self.task, self.splits, self.validated_on, self.reported_on, about = found
+        self.data = {**about, "processes": accelerator.num_processes}
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
         self.state = State(json.loads(json.dumps({**kept, **self.data})))
-        self.steps_per_epoch = len(self.inputs.train) / settings.recipe.batch_size
-        self.plain, self.device = self.inputs.model, accelerator.device
+        self.recipe, self.device = settings.recipe, accelerator.device
+        self.steps_per_epoch = len(self.splits["train"]) / self.recipe.batch_size
         self.fitted = isinstance(self.plain, FittedModel)
-        self.steps = 0 if self.fitted else max(1, round(settings.recipe.epochs * self.steps_per_epoch))
-        self.optimizer = optimizer_of(settings, self.plain)
+        self.steps = 0 if self.fitted else max(1, round(self.recipe.epochs * self.steps_per_epoch))
+        self.optimizer = optimizer_of(self.recipe, self.plain)
         accelerator.wait_for_everyone()
         tensors = self._resumed()
         if self.fitted:  # without gradients
             self.model = self.plain.to(self.device)
         else:
             self.model, self.optimizer = accelerator.prepare(self.plain, self.optimizer)
-        decay = settings.recipe.average_weights
+        decay = self.recipe.average_weights
         self.averages = averaged_weights(self.plain, decay, tensors, self.state.step) if decay else None
         self.evaluated: Any = self.plain if self.averages is None else self.averages.module
         """what is validated and saved"""
@@ -135,7 +131,7 @@ class _Run:
             self._validate(0, None, {})
         elif not self.state.finished:
             self._train()
-        return TrainResult(self.settings, self._tested(), self.inputs.validated_on, self.inputs.reported_on)
+        return TrainResult(self.settings, self._tested(), self.validated_on, self.reported_on)
 
     def _resumed(self) -> dict[str, "Tensor"]:
         """The tensors of the run in the folder, of which model and optimizer take theirs; none if there is no run."""
@@ -158,12 +154,12 @@ class _Run:
         return tensors
 
     def _train(self) -> None:
-        every = self.steps_per_epoch  # steps between validations
+        """Train to the last step, and validate at the end of each epoch."""
         started = since = time.perf_counter()
         zero = torch.zeros((), device=self.device)
         losses, summed, waited = zero, 0, 0.0
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
-        make = self.inputs.task.batches(self.inputs.train, self.settings)
+        make = self.task.batches(self.splits["train"], self.settings)
         parts = ahead(lambda step: make(step, process, processes), range(self.state.step, self.steps), AHEAD)
         with contextlib.closing(parts) as batches:
             for number in range(self.state.step, self.steps):
@@ -173,6 +169,7 @@ class _Run:
                 losses = losses + self._step(number, made)
                 summed, done = summed + 1, number + 1
                 self.progress("training", done, self.steps)
+                every = self.steps_per_epoch
                 validated = done == self.steps or int(done / every) > int((done - 1) / every)
                 if validated or done % LOSS_CHECKED == 0:
                     loss = self._checked(losses / summed, done)
@@ -183,18 +180,18 @@ class _Run:
                     self._validate(done, loss, {"seconds_per_step": elapsed / summed, "waited": waited / elapsed})
                     losses, summed, waited, started = zero, 0, 0.0, time.perf_counter()
 
-    def _step(self, number: int, part: Part) -> "Tensor":
-        """Run a step; return this process's part of its loss."""
-        accelerator = self.accelerator
+    def _step(self, number: int, made: tuple[dict[str, "Tensor"], float]) -> "Tensor":
+        """Run a step on this process's share of the batch; return the share's part of the loss."""
+        accelerator, (given, weight), seed = self.accelerator, made, self.settings.seed
         # Dropout depends only on step and process, so that no generator state is saved.
-        torch.manual_seed(int(purpose_hash(self.settings.seed, f"step {number} {accelerator.process_index}")) >> 1)
+        torch.manual_seed(int(purpose_hash(seed, f"step {number} {accelerator.process_index}")) >> 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(number, self.steps)
         self.model.train()
-        tensors = {name: tensor.to(self.device) for name, tensor in part.tensors.items()}
-        loss: Tensor = self.model(**tensors).loss * (part.weight * accelerator.num_processes)
+        tensors = {name: tensor.to(self.device) for name, tensor in given.items()}
+        loss: Tensor = self.model(**tensors).loss * (weight * accelerator.num_processes)
         accelerator.backward(loss)
-        change_gradients(accelerator, self.optimizer, self.settings, number)
+        change_gradients(accelerator, self.optimizer, self.recipe, seed, number)
         self.optimizer.step()
         if self.averages is not None:
             self.averages.update_parameters(self.plain)
@@ -217,7 +214,7 @@ class _Run:
         """Validate, and save the best checkpoint and the state."""
         for buffer in dict.fromkeys([*self.plain.buffers(), *self.evaluated.buffers()]):
             buffer.copy_(broadcast(buffer))  # running statistics differ between processes
-        found = self.inputs.task.evaluate(self.evaluated, self.inputs.validation, self.accelerator)
+        found = self.task.evaluate(self.evaluated, self.splits[self.validated_on], self.accelerator)
         state, better = self.state, found.score > self.state.best
         point = {
             "step": done,
@@ -236,35 +233,34 @@ class _Run:
             tensors = {f"model.{name}": tensor for name, tensor in self.plain.state_dict().items()}
             tensors |= optimizer_tensors(self.optimizer) | average_tensors(self.averages)
             self.folder.write(state, {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-            logger.info(
-                f"fitted: validation {found.score:.1%}"
-                if loss is None
-                else f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
-                f"{found.score:.1%}{', the best so far' if better and found.score else ''}; "
-                f"rate {point['learning_rate']:g}, "
-                f"{1000 * timing['seconds_per_step']:.0f} ms per step, {timing['waited']:.0%} of it waiting for input",
-                extra={"validation": {**point, **timing}},
-            )
+            message = f"fitted: validation {found.score:.1%}"
+            if loss is not None:
+                message = (
+                    f"epoch {point['epoch']:g}, step {done:,} of {self.steps:,}: loss {loss:.4f}, validation "
+                    f"{found.score:.1%}{', the best so far' if better and found.score else ''}; rate "
+                    f"{point['learning_rate']:g}, {1000 * timing['seconds_per_step']:.0f} ms per step, "
+                    f"{timing['waited']:.0%} of it waiting for input"
+                )
+            logger.info(message, extra={"validation": {**point, **timing}})
         self.accelerator.wait_for_everyone()
 
     def _save(self, folder: Path, found: Picked | Answered) -> None:
         with quiet():
             self.evaluated.save_pretrained(folder)
-        self.inputs.processor.save_pretrained(folder)
-        write_json(folder / RECORD, self._record({self.inputs.validated_on: found.results()}), indent=1)
+        self.processor.save_pretrained(folder)
+        write_json(folder / RECORD, self._record({self.validated_on: found.results()}), indent=1)
 
     def _tested(self) -> dict[str, Any]:
         """Score the test split with the best checkpoint, once; return the final training.json."""
-        folder, inputs, predictions = self.settings.output / BEST, self.inputs, self.settings.output / PREDICTIONS
+        folder, split, predictions = self.settings.output / BEST, self.reported_on, self.settings.output / PREDICTIONS
         before = read_json(folder / RECORD)
         results = dict(before["results"])
         is_written = predictions.exists()
         self.accelerator.wait_for_everyone()
-        if inputs.reported is not None and not (inputs.reported_on in results and is_written):
-            model, _ = load_checkpoint(folder)
-            model = model.to(self.device)
-            found = inputs.task.evaluate(model, inputs.reported, self.accelerator, self.progress)
-            results[inputs.reported_on] = found.results()
+        if split is not None and not (split in results and is_written):
+            model = load_checkpoint(folder)[0].to(self.device)
+            found = self.task.evaluate(model, self.splits[split], self.accelerator, self.progress)
+            results[split] = found.results()
             if self.folder is not None:
                 found.write(predictions)
         record: dict[str, Any] = json.loads(json.dumps(self._record(results)))

@@ -1,7 +1,6 @@
 """A run's model, processor and task: new, or of a checkpoint; a model that counts is fitted."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,29 +15,27 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK
-from hf_vqa_mc.models.layouts import Layouts, rules
+from hf_vqa_mc.models.layouts import rules
 from hf_vqa_mc.models.model import FittedModel, answers_of, model_of
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
-from hf_vqa_mc.models.question_words import FEWEST, QuestionWords, most_frequent
+from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
+from hf_vqa_mc.models.question_texts import FEWEST, Layouts, OpenEndedTexts, QuestionWords, most_frequent
 from hf_vqa_mc.text.word_vectors import WordVectors
-from hf_vqa_mc.training.model_inputs import check_same_features, run_word_vectors, with_word_vectors
-from hf_vqa_mc.training.multiple_choice import MultipleChoice
-from hf_vqa_mc.training.open_ended import OpenEnded
+from hf_vqa_mc.training.inputs import check_same_features, run_word_vectors, with_word_vectors
 from hf_vqa_mc.training.questions import Questions, Splits
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
+from hf_vqa_mc.training.tasks import MultipleChoice, OpenEnded
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from hf_vqa_mc.models.model import Model
+    from hf_vqa_mc.models.processor import VqaProcessor
 
-    ModelAndTask = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
+    Made = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
     """model, processor, task, questions to train on, and texts (vectors or vocabulary) for training.json"""
 
 _PART = {"question": "bow-q", "image": "image", "caption": "caption"}  # input to model of its layer
-_WORDS = {"question": "words", "caption": "captions"}
-"""What a model sees to the field of `OpenEndedTexts` with its vocabulary."""
+_VOCABULARY = {"question": "words", "caption": "captions"}  # input to field of `OpenEndedTexts`
 
 
 def multiple_choice_model(
@@ -48,7 +45,7 @@ def multiple_choice_model(
     train: Questions,
     images: ImageFeatures | None,
     progress: Progress,
-) -> "ModelAndTask":
+) -> "Made":
     """A new model, or that of a checkpoint; raises InputError if settings and checkpoint do not fit each other."""
     texts = [data.texts[number] for number in train.used_texts()]
     if settings.init_from is None:
@@ -60,11 +57,10 @@ def multiple_choice_model(
     else:
         model, processor = _started_from(settings, images)
         text = with_word_vectors(processor.text, settings.word_vectors)
-    text = text.with_texts(texts)
-    kind = images.kind if images else None
+    text, kind = text.with_texts(texts), images.kind if images else None
     processor = VqaMcProcessor(text, kind, declared.inputs_with(kind))
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
-    task = MultipleChoice(data.texts, used, text, processor.inputs, images)
+    task = MultipleChoice(data.texts, used, processor, images)
     return model, processor, task, train, {"word_vectors": text.as_json()}
 
 
@@ -75,13 +71,13 @@ def open_ended_model(
     train: Questions,
     images: ImageFeatures | None,
     progress: Progress,
-) -> "ModelAndTask":
+) -> "Made":
     """A new model or that of a checkpoint; raises InputError if settings, texts and checkpoints do not fit."""
     _check_settings(settings, declared)
     if settings.init_from is None:
         questions = [data.texts[number] for number in train.texts]
         texts = _texts(settings, declared, questions, train, progress)
-        vocabulary = most_frequent_answers(train.targets, settings.answers)
+        vocabulary = list(most_frequent(Counter(train.targets))[: settings.answers])  # fewer if there are fewer
         _check_training_questions(declared, train, texts)
         about: dict[str, Any] = {**texts.sizes, "id2label": dict(enumerate(vocabulary))}
         about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
@@ -98,16 +94,15 @@ def open_ended_model(
         texts, vocabulary = processor.texts, answers_of(model)
         if texts.form != settings.questions:
             raise InputError(f"--init-from {settings.init_from} reads {texts.form}: give --questions {texts.form}")
-    in_vocabulary = set(vocabulary)
+    in_vocabulary, kind = set(vocabulary), images.kind if images else None
     known = np.array([text in in_vocabulary for text in train.targets])
     if not known.any():
         raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
     answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
     coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
     record: dict[str, Any] = {"answers": {"size": len(vocabulary), **coverage}}
-    kind = images.kind if images else None
     processor = OpenEndedVqaProcessor(texts, kind, declared.inputs_with(kind))
-    task = OpenEnded(data.texts, texts, processor.inputs, images, vocabulary)
+    task = OpenEnded(data.texts, processor, images, vocabulary)
     train = train.take(np.flatnonzero(known))
     if texts.layouts is not None:
         unknown = task.unknown_words(train)
@@ -119,14 +114,6 @@ def open_ended_model(
         task.fit(model, train)
         progress("fitting", 1, 1)
     return model, processor, task, train, record
-
-
-def most_frequent_answers(targets: Sequence[str], size: int) -> list[str]:
-    """The answer vocabulary: the ``size`` most frequent targets, ties by text; all if there are fewer.
-
-    Antol et al. 2015 (section 5.1) take 1,000, which are 82.67% of the answers.
-    """
-    return list(most_frequent(Counter(targets))[:size])
 
 
 def _new_model(
@@ -158,42 +145,41 @@ def _started_from(
             f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
             "--first-words and --shuffle-words"
         )
-    check_same_features(images, processor, str(settings.init_from))
+    check_same_features(images, processor.image_kind, str(settings.init_from))
     return model, processor
 
 
 def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
     """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
-    name, start, default = settings.model, settings.init_from, defaults()
-    is_fitted = issubclass(declared.model_class, FittedModel)
-    reads_vectors = "question_vectors" in declared.inputs
-    separate = bool(declared.preset.get("separate"))
-    has_vectors, has_layers = settings.word_vectors is not None, bool(settings.first_layers)
-    for option, is_given, is_used in (
-        ("--word-vectors", has_vectors, reads_vectors or ("question_indices" in declared.inputs and not is_fitted)),
-        ("--captions", settings.captions is not None, "caption_bags" in declared.inputs),
-        ("--first-layers", has_layers, separate),
-        ("--init-from", start is not None, not is_fitted),
-        ("--targets", settings.targets != default["targets"], not is_fitted),
-    ):
-        if is_given and not is_used:
-            raise InputError(f"{option}: {name} does not use it; remove it")
-    has_answers = settings.answers != default["answers"]
-    of_start = {"--answers": has_answers, "--word-vectors": has_vectors, "--first-layers": has_layers}
+    name, start, is_fitted = settings.model, settings.init_from, issubclass(declared.model_class, FittedModel)
+    reads_vectors, separate = "question_vectors" in declared.inputs, bool(declared.preset.get("separate"))
+    is_used = {
+        "word_vectors": reads_vectors or ("question_indices" in declared.inputs and not is_fitted),
+        "captions": "caption_bags" in declared.inputs,
+        "first_layers": separate,
+        "init_from": not is_fitted,
+        "targets": not is_fitted,
+    }
+    given = [option for option, default in defaults().items() if getattr(settings, option) != default]
+    for option in given:
+        flag = f"--{option.replace('_', '-')}"
+        if not is_used.get(option, True):
+            raise InputError(f"{flag}: {name} does not use it; remove it")
+        if start is not None and option in ("answers", "word_vectors", "first_layers"):
+            raise InputError(f"{flag}: --init-from {start} has its own; remove {flag}")
     if start is not None:
-        for option in (one for one, is_given in of_start.items() if is_given):
-            raise InputError(f"{option}: --init-from {start} has its own; remove {option}")
-    elif reads_vectors and not has_vectors:
+        return
+    if reads_vectors and settings.word_vectors is None:
         raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE")
-    elif separate and not has_layers:
+    if separate and not settings.first_layers:
         parts = ", ".join(_PART[one] for one in declared.preset["inputs"])
         raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
 
 
 def _check_training_questions(declared: "Model", train: Questions, texts: OpenEndedTexts) -> None:
     """Raise InputError if a bag of words would be empty, or no candidate is picked."""
-    for name, what, words in (("question_bags", "question", texts.words), ("caption_bags", "caption", texts.captions)):
-        if name in declared.inputs and words is not None and not words.words:
+    for what, words in (("question", texts.words), ("caption", texts.captions)):
+        if f"{what}_bags" in declared.inputs and words is not None and not words.words:
             raise InputError(
                 f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
                 f"{declared.name} counts only such words; train on more questions, or choose another model"
@@ -257,8 +243,8 @@ def _take_first_layers(
             raise InputError(f"{start} is not a checkpoint of {names or 'another input'}; expected one of each input")
         (name,) = inputs
         if name == "image":
-            check_same_features(images, processor, checkpoint)
-        elif getattr(processor.texts, _WORDS[name]) != getattr(texts, _WORDS[name]):
+            check_same_features(images, processor.image_kind, checkpoint)
+        elif getattr(processor.texts, _VOCABULARY[name]) != getattr(texts, _VOCABULARY[name]):
             raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
         cast("AnswerMlpForOpenEndedVqa", model).take_first_layer(part, start)
         missing.remove(name)

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 
 from hf_vqa_mc.decoys.rng import purpose_hash
-from hf_vqa_mc.recipe import Optimizer
-from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.recipe import Optimizer, Recipe
 
 MOMENTUM = 0.9  # of sgd (Chao et al. 2018, supplement A.4)
 DECAY = 0.55  # exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)
@@ -34,11 +33,10 @@ def accelerator_of() -> Accelerator:
     return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
 
 
-def optimizer_of(settings: TrainingSettings, model: nn.Module) -> torch.optim.Optimizer:
+def optimizer_of(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
     """Create the optimizer."""
-    trained = [weight for weight in model.parameters() if weight.requires_grad]
-    weights = trained or [nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
-    recipe = settings.recipe
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    weights = weights or [nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
     return _OPTIMIZERS[recipe.optimizer](weights, lr=recipe.learning_rate)
 
 
@@ -67,20 +65,19 @@ def with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]
 
 
 def change_gradients(
-    accelerator: Accelerator, optimizer: torch.optim.Optimizer, settings: TrainingSettings, step: int
+    accelerator: Accelerator, optimizer: torch.optim.Optimizer, recipe: Recipe, seed: int, step: int
 ) -> None:
     """Add noise to the gradients, then clip them, in the order of the code of Noh and Han 2016.
 
     Noise depends only on the seed and the step, so all processes add the same and resumed runs repeat it.
     """
-    recipe = settings.recipe
     if not (recipe.gradient_noise or recipe.clip_norm or recipe.clip_value):
         return
     weights = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
     accelerator.unscale_gradients(optimizer)
     if recipe.gradient_noise:
         rng = torch.Generator(accelerator.device)
-        rng.manual_seed(int(purpose_hash(settings.seed, f"gradient noise {step}")) >> 1)
+        rng.manual_seed(int(purpose_hash(seed, f"gradient noise {step}")) >> 1)
         deviation = (recipe.gradient_noise / (1 + step) ** DECAY) ** 0.5
         for one in weights:
             noise = torch.randn(one.grad.shape, generator=rng, device=accelerator.device, dtype=one.grad.dtype)
@@ -91,10 +88,8 @@ def change_gradients(
         torch.nn.utils.clip_grad_value_(weights, recipe.clip_value)
 
 
-def averaged_weights(
-    model: nn.Module, decay: float, tensors: Mapping[str, Tensor] | None = None, step: int = 0
-) -> AveragedModel:
-    """Moving averages of weights from the given ones on; after ``step`` steps, those among ``tensors``."""
+def averaged_weights(model: nn.Module, decay: float, tensors: Mapping[str, Tensor], step: int) -> AveragedModel:
+    """Moving averages of weights from the given ones on; after ``step`` steps, those among ``tensors``, if any."""
 
     def mean(averages: Tensors, weights: Tensors, updates: Tensor | int) -> None:
         torch._foreach_lerp_(averages, weights, 1 - min(decay, int(updates) / (int(updates) + WARM_UP - 1)))

@@ -1,10 +1,11 @@
 """The questions of a dataset's splits as arrays of indices of distinct texts, for training and evaluation."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.loading import BUILT, check_has_choices, open_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
 from hf_vqa_mc.scoring.consensus import choice_consensus
@@ -164,7 +166,7 @@ def read_questions(
         else:
             labels, targets = np.full(len(ids), NONE), read["answer"].to_pylist()
         if open_ended and any(targets) and "" in targets:
-            raise InputError(f"{location}, row {targets.index('')}: the answer is empty; expected text")
+            raise InputError(f"{location}, row {targets.index('') + 1}: the answer is empty; expected text")
         answers = human_answers(table, location) or [[]] * len(ids)
         if open_ended:
             answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
@@ -193,12 +195,13 @@ def read_questions(
 def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:
     """The kinds of all choices, (choices,)."""
     for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
-        raise InputError(f"{location}, row {row}: choice_kinds has a different length than its {lengths[row]} choices")
+        raise InputError(f"{location}, row {row + 1}: choice_kinds has another length than its {lengths[row]} choices")
     flat, known = pc.list_flatten(column), len(CHOICE_KINDS)
     valid = pc.fill_null(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, known)), False)
     for index in np.flatnonzero(~valid.to_numpy())[:1].tolist():
+        row = pc.list_parent_indices(column)[index].as_py() + 1
         raise InputError(
-            f"{location}, row {pc.list_parent_indices(column)[index]}: one of choice_kinds is {flat[index]}, expected "
+            f"{location}, row {row}: one of choice_kinds is {flat[index]}, expected "
             f"0 to {known - 1} ({', '.join(CHOICE_KINDS)})"
         )
     kinds: NDArray[np.int8] = flat.to_numpy().astype(np.int8)
@@ -220,7 +223,7 @@ def _programs(rows: pa.Table, location: str) -> pa.ChunkedArray:
         raise InputError(f"{location}: no column {PROGRAM!r} with programs; {remedy}")
     table = checked_columns(rows.select([PROGRAM]), location, {PROGRAM: "text"})
     if (missing := pc.index(table[PROGRAM], "").as_py()) >= 0:
-        raise InputError(f"{location}, row {missing}: the program is empty; {remedy}")
+        raise InputError(f"{location}, row {missing + 1}: the program is empty; {remedy}")
     return pc.replace_substring_regex(table[PROGRAM], _OBJECTS, "")
 
 
@@ -249,8 +252,8 @@ def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
     if not _is_text(texts.type):
         return None
     if texts.null_count:
-        row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()]
-        raise InputError(f"{location}, row {row}: one of answers is empty (null), expected text")
+        row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()].as_py()
+        raise InputError(f"{location}, row {row + 1}: one of answers is empty (null), expected text")
     encoded = pc.dictionary_encode(texts).combine_chunks()
     distinct = encoded.dictionary.to_pylist()  # of millions of answers few are distinct
     flat = map(distinct.__getitem__, encoded.indices.to_pylist())
@@ -297,3 +300,9 @@ def questions_of_pairs(table: pa.Table) -> pa.Table:
     _, pair = scipy.sparse.csgraph.connected_components(linked, False)
     both = both.append_column(PAIR, pa.array(pair[number].astype(str).tolist()))
     return both.take(np.sort(np.unique(number, return_index=True)[1]))
+
+
+def captions_in(path: Path) -> Iterator[tuple[str, str]]:
+    """The image ids and captions of COCO's ``captions_*.json``; raises InputError if the file is not of that form."""
+    for _, records in read_lists(path, ("annotations",)):
+        yield from zip(records.ids("image_id"), records.texts("caption"), strict=True)

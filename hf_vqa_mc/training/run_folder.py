@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -53,11 +53,10 @@ class State:
 
 
 class RunFolder:
-    """The locked folder of a run, created with its parents; raises InputError if it is in use or another folder."""
+    """The locked folder of a run, created with its parents; raises InputError if it is in use."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        check_run_folder(path)
         self._locked = contextlib.ExitStack()
         self._locked.enter_context(lock_folder(path, "training"))
         for name in (BEST, LAST):
@@ -87,10 +86,10 @@ class RunFolder:
 
     def write_log(self, state: State) -> None:
         """Write one line per validation."""
-        log = "".join(json.dumps(point) + "\n" for point in state.curve)
+        log = "".join(json.dumps(point) + "\n" for point in state.curve).encode()
         path = self.path / LOG
-        if not path.is_file() or path.read_text("utf-8") != log:
-            write_bytes(path, log.encode())
+        if not path.is_file() or path.read_bytes() != log:
+            write_bytes(path, log)
 
     def replace(self, name: str, fill: Callable[[Path], None]) -> None:
         """Atomically replace a folder by one written by `fill`."""
@@ -154,10 +153,15 @@ class TrainResult(Result):
         if self.reported_on is not None:
             yield f"{self.settings.model} on {self.settings.config}, {self.reported_on}"
             reported = results[self.reported_on]
-            if "answerable" in reported:
-                yield from _open_ended_lines(reported)
-            else:
+            if "answerable" not in reported:
                 yield mc_accuracy_table(reported, reported["questions"])
+            else:
+                yield f"{reported['metric']}: {reported['accuracy']:.1%} of {reported['questions']:,} questions"
+                if of_types := reported.get("per_answer_type"):
+                    yield f"by answer type: {', '.join(f'{name} {score:.1%}' for name, score in of_types.items())}"
+                yield f"answer in the vocabulary: {reported['answerable']:.1%} of the questions"
+                if "multiple_choice" in reported:
+                    yield best_of_the_choices(reported["multiple_choice"])
         else:
             yield f"{self.settings.config} has no other split to report"
         if self.settings.word_changes:
@@ -185,16 +189,6 @@ class TrainResult(Result):
             shutil.copytree(self.model_folder, new.tree, dirs_exist_ok=True)
             new.publish()
         return sorted(Path(path) / one.name for one in self.model_folder.iterdir())
-
-
-def _open_ended_lines(results: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of an open-ended model."""
-    yield f"{results['metric']}: {results['accuracy']:.1%} of {results['questions']:,} questions"
-    if of_types := results.get("per_answer_type"):
-        yield f"by answer type: {', '.join(f'{name} {score:.1%}' for name, score in of_types.items())}"
-    yield f"answer in the vocabulary: {results['answerable']:.1%} of the questions"
-    if "multiple_choice" in results:
-        yield best_of_the_choices(results["multiple_choice"])
 
 
 def best_of_the_choices(results: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.model_inputs import ModelInputs
+from hf_vqa_mc.training.inputs import ModelInputs
 from hf_vqa_mc.training.new_model import multiple_choice_model, open_ended_model
 from hf_vqa_mc.training.questions import Questions, Splits, read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -23,34 +23,24 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from hf_vqa_mc.models.processor import VqaProcessor
-    from hf_vqa_mc.training.multiple_choice import MultipleChoice
-    from hf_vqa_mc.training.open_ended import OpenEnded
+    from hf_vqa_mc.training.tasks import MultipleChoice, OpenEnded
 
 VALIDATION, HELD_OUT = "validation", "held_out"  # where the best checkpoint is chosen: a split, or training images
 
 
-class RunInputs(NamedTuple):
-    """The inputs of a run, and its model."""
-
-    model: "PreTrainedModel"
-    processor: "VqaProcessor"
-    task: "MultipleChoice | OpenEnded"
-    train: Questions
-    validation: Questions
-    validated_on: str  # `VALIDATION` or `HELD_OUT`
-    reported: Questions | None  # the test questions, scored once; None if there is no such split
-    reported_on: str | None  # name of their split
-    about: dict[str, Any]  # everything that the result depends on, except the settings, for training.json
-
-
 def prepare_inputs(
     settings: TrainingSettings, progress: Progress, rows: Mapping[str, pa.Table] | None = None
-) -> RunInputs:
-    """Read the inputs of a run and create its model; ``rows`` are the config's splits if they were read already."""
+) -> "tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, dict[str, Questions], str, str | None, Any]":
+    """Read the inputs of a run and create its model; ``rows`` are the config's splits if they were read already.
+
+    Returns model, processor, task, the questions by split, the name of the split (or `HELD_OUT`) to validate on, that
+    of the test split, which is scored once (None if there is none), and for training.json everything that the result
+    depends on except the settings.
+    """
     declared, location = MODELS.find(settings.model), f"{settings.dataset}, {settings.config}"
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
     settings.check_task(declared.open_ended)
-    inputs = ModelInputs.open(config, settings.model, settings.features, settings.captions, settings.candidates)
+    inputs = ModelInputs(config, settings.model, settings.features, settings.captions, settings.candidates)
     progress("reading questions", 0, 1)
     data = read_questions(
         settings.dataset,
@@ -67,9 +57,9 @@ def prepare_inputs(
     kept = {split: inputs.of(questions, settings.skip_missing) for split, questions in of_types.items()}
     splits = {split: questions for split, (questions, _) in kept.items() if questions.has_answers}
     if "train" not in splits:
-        if "train" in kept:
-            raise InputError(f"{kept['train'][0].location} has no answers to train on; choose another config")
-        raise InputError(f"{location} has no split train; it has {', '.join(splits)}")
+        fault = f"no split train; it has {', '.join(splits)}"
+        fault = "no answers to train on; choose another config" if "train" in kept else fault
+        raise InputError(f"{kept['train'][0].location if 'train' in kept else location} has {fault}")
     train, validation, validated_on = splits["train"], splits.get(VALIDATION), VALIDATION
     if validation is None or not _reported(splits, VALIDATION):
         out, validated_on = held_out(train.image_ids, settings.held_out), HELD_OUT
@@ -85,18 +75,16 @@ def prepare_inputs(
         settings, declared, Splits(data.texts, splits), train, inputs.images, progress
     )
     processor.word_changes = settings.word_changes
-    reported = splits[reported_on] if reported_on else None
+    splits = {"train": train, validated_on: validation, **({reported_on: splits[reported_on]} if reported_on else {})}
     about = {
-        "rows": {"train": len(train), validated_on: len(validation)},
+        "rows": {split: len(questions) for split, questions in splits.items()},
         "questions_sha256": checksum,
         "skipped": sum(lost for _, lost in kept.values()),
         "word_vectors": None,
         **of_texts,
         **inputs.as_json(),
     }
-    if reported is not None:
-        about["rows"][reported_on] = len(reported)
-    return RunInputs(model, processor, task, train, validation, validated_on, reported, reported_on, about)
+    return model, processor, task, splits, validated_on, reported_on, about
 
 
 def _reported(splits: Mapping[str, Questions], validated_on: str) -> str | None:

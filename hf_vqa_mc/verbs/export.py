@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
@@ -57,7 +58,7 @@ class ExportResult(Result):
         """The files, notes on what was left out, and the command to run."""
         done = self.exported
         yield f"{done.name}: {done.questions:,} questions"
-        yield from (f"wrote {path}" for path in done.files)
+        yield from (f"wrote {path}" for path in (*done.files, *done.others))
         yield from (f"note: {note}" for note in done.notes)
         yield "to run it:"
         yield from (f"  {command}" for command in done.how)
@@ -71,7 +72,7 @@ class ExportResult(Result):
             "questions": done.questions,
             "commands": done.how,
             "notes": done.notes,
-            "written": [str(path) for path in done.files],
+            "written": [str(path) for path in (*done.files, *done.others)],
         }
 
     def to_pandas(self) -> Frame:
@@ -112,8 +113,12 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     from hf_vqa_mc.io.outputs import check_outside
 
     benchmark = load(settings, progress)
+    split, harness = benchmark.test, HARNESSES[settings.harness]
+    unread = [split.images_missing] if split.images is None else split.images.refused()
+    for why in unread if harness.shows_images and split.image_columns else ():
+        raise InputError(f"{split.location}: {why}; or export without them: --image ''")
     questions = presented_questions(benchmark, settings.name, settings.hide_answers)
     check_outside(settings.output / questions.name, "--output", settings.paths)
-    done = HARNESSES[settings.harness].write(questions, settings.output, progress, settings.overwrite)
+    done = harness.write(questions, settings.output, progress, settings.overwrite)
     done = replace(done, notes=[*benchmark.notes, *done.notes])
     return ExportResult(done, questions, settings)

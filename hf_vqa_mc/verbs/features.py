@@ -110,8 +110,7 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         with cluster.connected(settings.address):
             step = "encoding images on the cluster"
             cluster.map(encode_share, calls, step, progress, workers=settings.workers, gpu=True)
-    # what is left is to read the images and write the index
-    if settings.regions is None:
+    if settings.regions is None:  # what is left is to read the images and write the index
         return _extracted(settings, config, rows, benchmark, progress)
     from hf_vqa_mc.extraction.extraction import import_regions
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from hf_vqa_mc.engines.generated_folder import GeneratedResult
-from hf_vqa_mc.engines.settings import GqaSettings
+from hf_vqa_mc.engines.settings import GeneratedResult, GqaSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import Frame, Report, frame_of

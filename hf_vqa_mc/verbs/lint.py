@@ -36,8 +36,7 @@ class LintSettings(BenchmarkOptions):
     )
     skip_images: bool = option("Do not read the images.", default=False)
     output: Path | None = option(
-        "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.",
-        default=None,
+        "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.", default=None
     )
     overwrite: bool = overwrite_option()
 
@@ -124,7 +123,7 @@ class LintResult(Result):
         }
 
     def to_pandas(self) -> Frame:
-        """One row per issue: check, severity, split, row (from 0), question_id, detail."""
+        """One row per issue: check, severity, split, row (from 1), question_id, detail."""
         import pandas as pd
 
         frame: pd.DataFrame = self.linting.issues.to_pandas()

@@ -9,7 +9,7 @@ from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import FOLDER, VECTORS, option, overwrite_option, settings, verb
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.training.evaluation import PredictResult
+    from hf_vqa_mc.training.predicting import PredictResult
 
 
 def default_output(given: Mapping[str, Any]) -> Path:
@@ -74,6 +74,6 @@ def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
 
     checkpoint_folder(settings.checkpoint)
     config, rows = training_tables(settings.dataset, settings.config)
-    from hf_vqa_mc.training.evaluation import predict as predict_split
+    from hf_vqa_mc.training.predicting import predict as predict_split
 
     return predict_split(**{**vars(settings), "config": config}, progress=progress, rows=rows)

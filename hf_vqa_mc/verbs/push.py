@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, settings, verb
+from hf_vqa_mc.options import FOLDER, check_options, option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 if TYPE_CHECKING:
@@ -43,10 +43,15 @@ class PushSettings:
         default=None,
         check=("an existing folder or file", Path.exists),
     )
+    images: Path | None = option(
+        "Dataset: folder with the image files that a column names.", default=None, check=FOLDER
+    )
+    image: str | None = option(
+        "Dataset: column of the image; '' pushes paths, addresses and names of videos alone.", default=None
+    )
     metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
-        "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.",
-        default=None,
+        "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.", default=None
     )
     task: str | None = option(
         "Results: id of the task in the benchmark's eval.yaml; by default its config.", default=None
@@ -63,9 +68,9 @@ class PushSettings:
     def __post_init__(self) -> None:
         check_options(self)
         kind = PUSHABLES.find(self.what)
-        for name in ("folder", "metric", "replace", "tag", "benchmark", "task"):
+        for name in ("folder", "images", "image", "metric", "replace", "tag", "benchmark", "task"):
             value = getattr(self, name)
-            if value and name not in kind.options:
+            if value not in (None, False) and name not in kind.options:
                 kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")
                 given = f"--{name}" if value is True else f"--{name} {value}"
                 raise InputError(f"{given} is only for push {kinds}; remove it")

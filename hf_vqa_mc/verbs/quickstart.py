@@ -254,11 +254,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
         for config, _, run in todo:
             _check_same_rows(run, dataset, config)
         features = extract_features(
-            dataset,
-            SHOWN,
-            backbone="pixels",
-            output=Path("vqa_mc_features"),
-            progress=progress,
+            dataset, SHOWN, backbone="pixels", output=Path("vqa_mc_features"), progress=progress
         ).folder
         words = _write_one_hot_vectors(runs / "one_hot_words.txt", built)
         for done, (config, model, run) in enumerate(todo):
@@ -275,7 +271,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
 
 def _check_same_rows(run: Path, dataset: str, config: str) -> None:
     """Raise InputError if the folder holds a run on other rows: of another version or other easy-VQA files."""
-    from hf_vqa_mc.training.model_inputs import made_with
+    from hf_vqa_mc.training.inputs import made_with
     from hf_vqa_mc.training.run_folder import BEST, RECORD
 
     try:

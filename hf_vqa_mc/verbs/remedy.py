@@ -132,17 +132,20 @@ class RemedyResult(Result):
 
     def next_steps(self, name: Callable[[str], str] = str) -> list[Step]:
         """What to do with the written benchmark; ``name`` as in `audit_folder.next_steps`."""
+        from hf_vqa_mc.report.audit_folder import publication
+
         output, dataset = self.settings.output, self.settings.dataset
         if output is None or not self.may_write:
             return []
-        is_file = isinstance(dataset, str | Path) and Path(dataset).is_file()
         read = subset(self.settings, BenchmarkOptions)
-        config = None if is_file and output.suffix else self.remedied.config
-        inputs, given = replace(read, dataset=output, config=config).arguments(name)
+        is_file = isinstance(dataset, str | Path) and Path(dataset).is_file() and bool(output.suffix)
+        embedded = not is_file and self.remedied.has_all_images
+        images, config = None if embedded else read.images, None if is_file else self.remedied.config
+        inputs, given = replace(read, dataset=output, config=config, images=images).arguments(name)
         return [
             Step("Audit the result", "audit", inputs, given),
             Step("Evaluate a model on it", "evaluate", inputs, {**given, "model": "MODEL"}),
-            Step("Publish it", "push", ("dataset", "NAMESPACE/NAME"), {"folder": name(str(output))}),
+            *publication(self.remedied, output, given if is_file else {}, name),
         ]
 
     @property

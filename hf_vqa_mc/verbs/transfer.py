@@ -132,7 +132,7 @@ class TransferResult(Result):
                 "config": row["config"],
                 "split": row["split"],
                 "metric": row["as_is"].get("metric", "accuracy"),
-                "chance": row["as_is"]["chance"],
+                "chance": row["as_is"].get("chance"),
                 **{step: row[step] and row[step]["accuracy"] for step in STEPS},
                 **{f"{step}_target": (_of_target(row[step]) or {}).get("accuracy") for step in STEPS},
                 **{f"paper_{name}": (row["paper"] or {}).get(name) for name in ("alone", "as_is", "fine_tuned")},
@@ -148,7 +148,7 @@ def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def _chance(result: Mapping[str, Any]) -> str:
-    return f"{100 * result['chance']:.1f}"
+    return f"{100 * result['chance']:.1f}" if "chance" in result else "-"
 
 
 def _shown(result: Mapping[str, Any] | None) -> str:
@@ -190,7 +190,7 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     if settings.init_from:
         checkpoint_folder(settings.init_from)
     from hf_vqa_mc.training.run_folder import config_of
-    from hf_vqa_mc.training.transfer import PRETRAINED_ON, TARGETS
+    from hf_vqa_mc.training.transfer import PRETRAINED_ON, TABLE_6
     from hf_vqa_mc.training.transfer import transfer as transfer_model
 
     config = settings.pretrain or (settings.init_from and config_of(settings.init_from)) or PRETRAINED_ON
@@ -202,7 +202,7 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
     done = transfer_model(
         recipe,
         fine_tuning,
-        targets=TARGETS if settings.targets is None else settings.targets,
+        targets=tuple(TABLE_6) if settings.targets is None else settings.targets,
         from_scratch=settings.from_scratch,
         image_data=settings.image_data,
         progress=progress,

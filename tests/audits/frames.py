@@ -45,7 +45,7 @@ def rows_of(data, figure, **options):
 
 
 def located(data, **options):
-    """The (check, row) pairs of the linter, without notes on images."""
+    """The (check, index) pairs of the linter, indices from 0, without notes on images."""
     frame = vm.lint(data, **options).to_pandas()
     found = frame[frame["check"] != "unread_images"]
-    return list(zip(found["check"], found["row"].fillna(-1).astype(int), strict=True))
+    return list(zip(found["check"], (found["row"] - 1).fillna(-1).astype(int), strict=True))

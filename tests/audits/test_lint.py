@@ -77,18 +77,18 @@ def test_rows_that_cannot_be_read_do_not_hide_others():
     frame = vm.lint(splits).to_pandas()
     for split in splits:
         found = frame[frame["split"] == split]
-        checks = dict(zip(found["row"], found["check"], strict=True))
+        checks = dict(zip(found["row"] - 1, found["check"], strict=True))
         assert {row: checks[row] for row in (3, 5, 6, 8, 10, 12)} == {
             3: "invalid_label", 5: "missing_target", 6: "missing_question", 8: "one_choice", 10: "equal_choices",
             12: "no_choices",
         }  # fmt: skip
-        assert all(found["question_id"] == "q" + found["row"].astype(str))
+        assert all(found["question_id"] == "q" + (found["row"] - 1).astype(str))
 
 
 def test_a_label_below_the_first_number_is_invalid():
     frame = vm.lint(with_cells({"label": {3: -1, 5: 0}}).assign(label=lambda rows: rows["label"] + 1), label_from=1)
     found = frame.to_pandas()
-    assert found.loc[found["check"].isin(["invalid_label", "missing_target"]), "row"].tolist() == [3]
+    assert found.loc[found["check"].isin(["invalid_label", "missing_target"]), "row"].tolist() == [4]
 
 
 def test_most_rows_must_be_readable():
@@ -106,7 +106,7 @@ def test_contradictory_and_repeated_rows():
     assert [row for check, row in found if check == "contradictory_targets"] == [0, 1]
     assert [row for check, row in found if check == "repeated_rows"] == [3]
     splits = vm.lint({"train": benchmark(5), "test": data}).to_pandas().query("check == 'repeated_rows'")
-    assert splits["detail"].tolist() == ["as in row 2"]
+    assert splits["detail"].tolist() == ["as in row 3"]
 
 
 def test_rows_without_images_repeat_their_question_choices_and_target():
@@ -116,7 +116,7 @@ def test_rows_without_images_repeat_their_question_choices_and_target():
     found = vm.lint({"train": copies, "test": test}).to_pandas()
     found = found[found["check"].isin(["question_in_train", "repeated_rows"])]
     assert list(zip(found["check"], found["row"], strict=True)) == [
-        ("question_in_train", 1), ("question_in_train", 2), ("question_in_train", 3), ("repeated_rows", 3),
+        ("question_in_train", 2), ("question_in_train", 3), ("question_in_train", 4), ("repeated_rows", 4),
     ]  # fmt: skip
 
 
@@ -133,16 +133,16 @@ def test_rotated_choices_are_not_called_repeated(with_images):
 
 
 def test_repeated_ids_and_missing_types():
-    data = with_cells({"question_id": {7: "q2"}, "label": {5: 9}})  # row 5 cannot be read
+    data = with_cells({"question_id": {7: "q2"}, "label": {5: 9}})  # the sixth row cannot be read
     data["question_type"] = ["kind"] * 39 + [None]
     assert {("repeated_ids", 7), ("untyped", 39)} <= set(located(data))
     result = vm.lint(data)
-    assert "has repeated ids (first: 'q2' in rows 2 and 7); they are shown with their row number" in " ".join(
+    assert "has repeated ids (first: 'q2' in rows 3 and 8); they are shown with their row number" in " ".join(
         result.linting.notes
     )
     frame = result.to_pandas().set_index("check")
     assert frame.loc["repeated_ids", ["question_id", "detail"]].tolist() == [
-        "q2 (row 7)", "question_id 'q2', as in row 2",
+        "q2 (row 8)", "question_id 'q2', as in row 3",
     ]  # fmt: skip
     assert frame.loc["untyped", "question_id"] == "q39"
     assert vm.describe(data.drop(5), figures="size").description.notes != []
@@ -159,7 +159,7 @@ def test_rows_of_the_training_split_in_another():
     splits = {"train": benchmark(20), "test": benchmark(40).iloc[15:].reset_index(drop=True)}
     found = vm.lint(splits).to_pandas()
     leaked = found[found["check"] == "question_in_train"]
-    assert leaked["row"].tolist() == [0, 1, 2, 3, 4]
+    assert leaked["row"].tolist() == [1, 2, 3, 4, 5]
     assert set(leaked["split"]) == {"test"}
 
 
@@ -205,15 +205,15 @@ def test_images_missing_damaged_repeated_or_in_training(tmp_path):
     for row in range(16):
         (tmp_path / f"image-{row}.png").write_bytes(picture((row, 0, 0)))
     (tmp_path / "image-3.png").write_bytes(picture((5, 5, 5))[:40])
-    (tmp_path / "image-4.png").write_bytes(picture((0, 0, 0)))  # that of row 0
+    (tmp_path / "image-4.png").write_bytes(picture((0, 0, 0)))  # that of the first row
     (tmp_path / "image-6.png").unlink()
     names = [f"image-{row}.png" for row in range(16)]
     train, test = benchmark(8, image_id=names[:8]), benchmark(8, image_id=[names[1], *names[9:]])
     test["question"] += " Really?"
     frame = vm.lint({"train": train, "test": test}, images=tmp_path).to_pandas()
     found = {(one.check, one.split, one.row) for one in frame.itertuples()}
-    assert {("damaged_images", "train", 3), ("missing_images", "train", 6), ("repeated_images", "train", 4),
-            ("image_in_train", "test", 0)} <= found  # fmt: skip
+    assert {("damaged_images", "train", 4), ("missing_images", "train", 7), ("repeated_images", "train", 5),
+            ("image_in_train", "test", 1)} <= found  # fmt: skip
     skipped = vm.lint({"train": train, "test": test}, images=tmp_path, skip_images=True).to_pandas()
     assert not skipped["check"].isin(["damaged_images", "missing_images", "repeated_images"]).any()
 
@@ -289,4 +289,4 @@ def test_any_rows_are_checked_or_rejected_with_a_reason(rows):
     except (InputError, UnicodeEncodeError):
         return
     missing = set(found[found["check"].isin(["missing_question"])]["row"])
-    assert missing <= {row for row, (question, *_) in enumerate(rows) if question is None}
+    assert missing <= {row for row, (question, *_) in enumerate(rows, 1) if question is None}

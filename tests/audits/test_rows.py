@@ -68,12 +68,12 @@ WRONG = {
     "labels are text": (table(("Why?", ["a"], "a"), label=pa.string()), "column 'label' holds string"),
     "choices are one text": (table(("Why?", "a", 0), choices=pa.string()), "column 'choices' holds string"),
     "choices are numbers": (table(("Why?", [1], 0), choices=pa.list_(pa.int64())), "expected lists of text"),
-    "a question is null": (table(GOOD, (None, ["a"], 0)), "test, row 1: question is empty"),
-    "choices are null": (table(GOOD, GOOD, ("Why?", None, 0)), "test, row 2: choices is empty"),
-    "a choice is null": (table(GOOD, ("Why?", ["a", None], 0)), "test, row 1: a choice is empty"),
-    "a label is none of its choices": (table(GOOD, ("Why?", ["a"], 1)), "test, row 1: label is 1"),
-    "a label is hidden": (table(("Why?", ["a"], -1)), "test, row 0: label is -1"),
-    "a row has no choices": (table(("Why?", [], 0)), "test, row 0: label is 0, expected an index of its 0 choices"),
+    "a question is null": (table(GOOD, (None, ["a"], 0)), "test, row 2: question is empty"),
+    "choices are null": (table(GOOD, GOOD, ("Why?", None, 0)), "test, row 3: choices is empty"),
+    "a choice is null": (table(GOOD, ("Why?", ["a", None], 0)), "test, row 2: a choice is empty"),
+    "a label is none of its choices": (table(GOOD, ("Why?", ["a"], 1)), "test, row 2: label is 1"),
+    "a label is hidden": (table(("Why?", ["a"], -1)), "test, row 1: label is -1"),
+    "a row has no choices": (table(("Why?", [], 0)), "test, row 1: label is 0, expected an index of its 0 choices"),
     "there are no rows": (table(GOOD).slice(1), "test: no rows"),
 }
 

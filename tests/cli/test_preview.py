@@ -129,7 +129,7 @@ def test_unreadable_images_are_counted_with_the_first_reason(run, tmp_path):
     assert printed == "3 of 4 images cannot be shown, for example that of question q1: the image cannot be read"
     found = json.loads(run("some.jsonl", "--json", "--overwrite").stdout)["unreadable_images"]
     assert list(found) == ["q1", "q2", "q3"]
-    assert found["q2"].startswith("some.jsonl, image, row 2: no image '2.png' in ")
+    assert found["q2"].startswith("some.jsonl, image, row 3: no image '2.png' in ")
     assert "--images DIR" in found["q2"]
     (tmp_path / "0.png").unlink()
     (tmp_path / "1.png").unlink()

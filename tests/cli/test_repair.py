@@ -55,14 +55,15 @@ def repaired(tmp_path_factory):
 
 @pytest.mark.slow
 def test_nothing_is_written_of_rows_without_a_leak_unless_it_is_forced(run, tmp_path):
-    rows = questions(0, seed=4)  # far from the alarm: its probes are below chance (seed 0 is a false alarm)
+    rows = questions(0, seed=4)  # without a false alarm (4 of the seeds 0 to 59, also 0): after one, machines differ
     result = run(rows, "--output", "fixed.jsonl")
     assert result.exit_code == 3, result.output
     assert "Nothing is written; --force writes it" in result.stdout
     assert not (tmp_path / "fixed.jsonl").exists()
     forced = run(rows, "--output", "fixed.jsonl", "--force")
     assert forced.exit_code == 0, forced.output
-    assert (tmp_path / "fixed.jsonl").exists()
+    written = [json.loads(line) for line in (tmp_path / "fixed.jsonl").read_text("utf-8").splitlines()]
+    assert [row["choices"] for row in written] == [row["choices"] for row in rows]
 
 
 def test_only_decoys_change_and_each_change_is_listed(repaired):

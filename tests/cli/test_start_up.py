@@ -46,26 +46,19 @@ generate gqa nofile.json --output out
 build cocoqa --data-dir empty --word-vectors nofile.txt
 """.splitlines()
 RUN = """
-import io, json, os, sys
+import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from hf_vqa_mc.cli import main
 
-slow, mistakes, found = *json.loads(sys.argv[1]), {}
-for mistake in mistakes:  # each in a process of its own, without starting Python again
-    reading, writing = os.pipe()
-    if not os.fork():
-        sys.argv, text = ["vqa-mc", *mistake.split()], io.StringIO()
-        try:
-            with redirect_stderr(text), redirect_stdout(text):
-                main()
-        except SystemExit as end:
-            loaded = [name for name in slow if name in sys.modules]
-            os.write(writing, json.dumps([end.code, loaded, text.getvalue()[-4000:]]).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as stream:
-        found[mistake] = json.loads(stream.read() or "[null, [], null]")
-    os.wait()
+slow, mistakes, found, before = *json.loads(sys.argv[1]), {}, set()
+for mistake in mistakes:  # one after another: what the first has imported, the next do not import again
+    sys.argv, text = ["vqa-mc", *mistake.split()], io.StringIO()
+    try:
+        with redirect_stderr(text), redirect_stdout(text):
+            main()
+    except SystemExit as end:
+        loaded = before ^ set(slow).intersection(sys.modules)
+        found[mistake], before = [end.code, sorted(loaded), text.getvalue()[-4000:]], before | loaded
 print(json.dumps(found))
 """
 

@@ -74,7 +74,7 @@ def test_the_user_overrides_detection(first, tmp_path):
     names = ["3", "2", "1", "0"]  # texts of choices that the labels could name as well
     assert labels_of(tmp_path, UNTOLD, choices=names, columns=columns) == [label - first for label in UNTOLD]
     against = [0, 1] if first else [3, 4]
-    with pytest.raises(InputError, match=f"row {1 - first}: label is {3 * (1 - first) + 1 - first}|row 0: label is 0"):
+    with pytest.raises(InputError, match=f"row {2 - first}: label is {3 * (1 - first) + 1 - first}|row 1: label is 0"):
         read(tmp_path, against, columns=columns)
 
 
@@ -93,9 +93,9 @@ def test_numbers_that_are_no_indices_are_not_taken_for_right_answers(tmp_path):
     columns = {"choices": ["choices"], "label": "label"}
     with pytest.raises(InputError, match="which may start from 0 or 1"):
         read(tmp_path, [str(label) for label in UNTOLD], columns=columns)
-    with pytest.raises(InputError, match="row 1: label is '7', expected the index of a choice, from 0"):
+    with pytest.raises(InputError, match="row 2: label is '7', expected the index of a choice, from 0"):
         read(tmp_path, ["0", "7"], columns=columns)
-    with pytest.raises(InputError, match="row 1: label is '4', expected the index of a choice, from 0"):
+    with pytest.raises(InputError, match="row 2: label is '4', expected the index of a choice, from 0"):
         read(tmp_path, ["3", "4"], columns={"choices": ["choices"], "label": "label", "label_from": 0})
     numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
     pq.write_table(pa.table(numbers), tmp_path / "a.parquet")

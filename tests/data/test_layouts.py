@@ -157,19 +157,19 @@ def test_an_empty_cell_keeps_its_letter_before_other_choices(tmp_path):
 
 def test_a_label_of_a_cell_without_text_is_refused(tmp_path):
     rows = {"question": ["a", "b"], "A": ["x", "x"], "B": ["y", ""], "C": ["z", "z"], "answer": ["B", "B"]}
-    assert "row 1: answer is 'B', but this choice is empty" in refused(tmp_path, rows)
+    assert "row 2: answer is 'B', but this choice is empty" in refused(tmp_path, rows)
 
 
 def test_indices_start_from_1_only_if_unambiguous(tmp_path):
     rows = {"question": ["a", "b"], "choices": [["x", "y", "z"]] * 2}
     assert read(tmp_path, {**rows, "label": [1, 2]}).test.rows["label"].to_pylist() == [1, 2]
     assert read(tmp_path, {**rows, "label": [1, 3]}).test.rows["label"].to_pylist() == [0, 2]
-    assert "row 1: label is 3" in refused(tmp_path, {**rows, "label": [0, 3]})
+    assert "row 2: label is 3" in refused(tmp_path, {**rows, "label": [0, 3]})
 
 
 def test_contradicting_readings_are_not_guessed(tmp_path):
     numbers = {"question": ["a", "b"], "choices": [["1", "2", "0"], ["0", "1", "2"]], "label": ["0", "1"]}
-    assert "two interpretations differ, as in row 0" in refused(tmp_path, numbers)
+    assert "two interpretations differ, as in row 1" in refused(tmp_path, numbers)
     two = {"question": ["a"], "choices": [["x", "y"]], "label": [0], "answer": ["y"]}
     assert "choose one with label" in refused(tmp_path, two)
     assert read(tmp_path, two, label="answer").test.rows["label"].to_pylist() == [1]
@@ -205,17 +205,17 @@ GOOD = {"question": ["a", "b"], "choices": [["x", "y"], ["x", "y"]], "label": [0
 WRONG = {
     "a label out of range": (
         {**GOOD, "label": [0, 5]},
-        "rows.parquet, row 1: label is 5, expected the index of a choice",
+        "rows.parquet, row 2: label is 5, expected the index of a choice",
     ),
-    "a label null": ({**GOOD, "label": [0, None]}, "rows.parquet, row 1: label is None"),
-    "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is -1 in row 0)"),
-    "one choice": ({**GOOD, "choices": [["x"], ["x", "y"]]}, "row 0: 1 choice, expected two or more"),
-    "a question null": ({**GOOD, "question": ["a", None]}, "row 1: question is empty (null)"),
+    "a label null": ({**GOOD, "label": [0, None]}, "rows.parquet, row 2: label is None"),
+    "hidden labels": ({**GOOD, "label": [-1, -1]}, "the labels are hidden (label is -1 in row 1)"),
+    "one choice": ({**GOOD, "choices": [["x"], ["x", "y"]]}, "row 1: 1 choice, expected two or more"),
+    "a question null": ({**GOOD, "question": ["a", None]}, "row 2: question is empty (null)"),
     "no questions": ({"choices": GOOD["choices"], "label": [0, 1]}, "no question column, expected text; columns:"),
     "questions of numbers": ({**GOOD, "question": [1, 2]}, "question holds int64, expected text"),
     "no labels": ({"question": ["a", "b"], "choices": GOOD["choices"]}, "give it with label"),
-    "a text that is no choice": ({**GOOD, "label": ["x", "w"]}, "row 1: label is 'w', expected the text of a choice"),
-    "a list that is none": ({**GOOD, "choices": ["['x', 'y']", "['x', open('/')]"]}, "row 1: choices is"),
+    "a text that is no choice": ({**GOOD, "label": ["x", "w"]}, "row 2: label is 'w', expected the text of a choice"),
+    "a list that is none": ({**GOOD, "choices": ["['x', 'y']", "['x', open('/')]"]}, "row 2: choices is"),
     "lists of lists": ({**GOOD, "choices": [[["x"]], [["y"]]]}, "no choices recognised"),
     "no rows": (pa.table(GOOD).slice(2), "no rows"),
 }

@@ -103,5 +103,5 @@ def test_it_is_exported(starred, tmp_path):
 def test_a_row_that_it_cannot_hold_is_named(starred):
     frame = pd.read_parquet(starred)
     frame.loc[3, "options"] = "red | *blue"
-    with pytest.raises(InputError, match=r"data frame, row 3: options is 'red \| \*blue', expected A\. red"):
+    with pytest.raises(InputError, match=r"data frame, row 4: options is 'red \| \*blue', expected A\. red"):
         vm.read_benchmark(frame)

@@ -78,7 +78,7 @@ def test_missing_datasets_are_reported(tmp_path):
 def test_text_that_is_no_utf8_is_refused_by_name(tmp_path):
     broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe"))
     pq.write_table(pa.table({"question": broken, "choices": [["x", "y"]], "label": [0]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet, row 0: question is not UTF-8 text"):
+    with pytest.raises(InputError, match=r"a\.parquet, row 1: question is not UTF-8 text"):
         read_benchmark(str(tmp_path / "a.parquet"))
 
 
@@ -90,7 +90,7 @@ def test_any_column_that_is_no_utf8_is_refused_with_its_row(column, tmp_path):
     lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), broken)
     rows = {"question": ["a", "b"], "choices": [["x", "y"]] * 2, "answer": ["x", "y"], "hint": ["", ""]}
     pq.write_table(pa.table({**rows, column: lists if column == "choices" else broken}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=rf"a\.parquet, row 1: {column} is not UTF-8 text .*; write the file again"):
+    with pytest.raises(InputError, match=rf"a\.parquet, row 2: {column} is not UTF-8 text .*; write the file again"):
         read_benchmark(str(tmp_path / "a.parquet"))
 
 
@@ -169,7 +169,7 @@ def test_ids_that_are_no_ids_are_passed_over(tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert read_benchmark(str(tmp_path / "a.jsonl")).test.rows["question_id"].to_pylist() == ["1", "2"]
     (tmp_path / "b.jsonl").write_text("\n".join(json.dumps({**row, "id": 1}) for row in rows))
-    assert read_benchmark(str(tmp_path / "b.jsonl")).test.rows["question_id"].to_pylist() == ["a (row 0)", "a (row 1)"]
+    assert read_benchmark(str(tmp_path / "b.jsonl")).test.rows["question_id"].to_pylist() == ["a (row 1)", "a (row 2)"]
 
 
 def test_progress_is_reported_to_the_end(tmp_path):

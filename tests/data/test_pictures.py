@@ -81,14 +81,14 @@ def test_a_reference_may_lead_to_another_but_not_round(tmp_path):
     assert len(set(ids(split))) == 1
     split = read(tmp_path, image=[as_base64(RED), "3", "2"])
     assert split.images.read(0) == (RED,)
-    with pytest.raises(InputError, match="row 1: no image '2'"):
+    with pytest.raises(InputError, match="row 2: no image '2'"):
         split.images.read(1)
 
 
 def test_broken_base64_is_refused_by_name_when_it_is_looked_at(tmp_path):
     split = read(tmp_path, image=[as_base64(RED), "A" * 5001, as_base64(RED)])
     assert len(set(ids(split))) == 2
-    with pytest.raises(InputError, match=r"rows.parquet, image, row 1: the image is not base64 text"):
+    with pytest.raises(InputError, match=r"rows.parquet, image, row 2: the image is not base64 text"):
         split.images.read(1)
 
 
@@ -132,13 +132,15 @@ def missing(folder, **more):
 def test_why_there_are_no_images_is_said_with_a_remedy(tmp_path):
     remedy = "give the folder that holds them with --images DIR"
     paths = ["pics/1.jpg", "pics/2.jpg", "pics/1.jpg"]
-    assert missing(tmp_path, image_path=paths) == f"none of 2 image paths exists, e.g. pics/1.jpg; {remedy}"
+    assert missing(tmp_path, image_path=paths) == f"none of 2 image paths exists, e.g. pics/1.jpg in row 1; {remedy}"
     assert missing(tmp_path, image=pa.array([{"bytes": None, "path": path} for path in paths], STORED)).startswith(
         "none of 2 image paths exists"
     )
     assert missing(tmp_path, image_id=["1", "2", "1"]) == f"the rows only name their images, e.g. 1; {remedy}"
     web = missing(tmp_path, image_url=["https://a.b/c.jpg"] * 3)
-    assert web.startswith("the images are on the web and are not read, e.g. https://a.b/c.jpg; download them ")
+    assert web.startswith(
+        "the images are on the web and are not read, e.g. https://a.b/c.jpg in row 1; download them "
+    )
     assert "\n" not in missing(tmp_path, image_path=["a\nb.jpg"] * 3)
     many = {name: values[:1] * 1500 for name, values in ROWS.items()}
     pq.write_table(pa.table({**many, "image": [f"{n}.png" for n in range(1500)]}), tmp_path / "many.parquet")

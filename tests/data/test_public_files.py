@@ -302,7 +302,7 @@ FAULTY = {
 def test_a_row_that_cannot_be_read_is_an_error_or_left_out(name, tmp_path):
     rows, message = FAULTY[name]
     path = write(tmp_path / "rows.jsonl", rows)
-    with pytest.raises(InputError, match=rf"row 0: .*{message}.* 1 of 24 rows.*skip_faulty"):
+    with pytest.raises(InputError, match=rf"row 1: .*{message}.* 1 of 24 rows.*skip_faulty"):
         read_benchmark(path)
     benchmark = read_benchmark(path, skip_faulty=True)
     assert benchmark.test.rows["question"].to_pylist() == QUESTIONS[1:]
@@ -397,7 +397,7 @@ def test_a_label_of_letters_is_not_one_of_the_choices(tmp_path):
 
 def test_a_label_of_an_empty_choice_says_so(tmp_path):
     rows = [{**LISTS[0], "options": ["red", "", "green"], "answer": "B"}, *LISTS[1:]]
-    with pytest.raises(InputError, match="row 0: answer is 'B', but this choice is empty"):
+    with pytest.raises(InputError, match="row 1: answer is 'B', but this choice is empty"):
         read(write(tmp_path / "rows.jsonl", rows))
 
 

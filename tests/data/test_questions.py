@@ -68,5 +68,5 @@ def test_names_that_would_break_files_or_yaml_are_rejected(name):
 @pytest.mark.parametrize("choices", [["one"], ["one", ""], ["one", " \t"]])
 def test_invalid_rows_are_rejected_by_name(choices):
     rows = [*small.QUESTIONS, ("bad", "i1", "Which?", choices, 0, "")]
-    with pytest.raises(InputError, match=r"row 4 \(question_id 'bad'\)"):
+    with pytest.raises(InputError, match=r"row 5 \(question_id 'bad'\)"):
         presented_questions(small.benchmark(rows), None, hide_answers=False)

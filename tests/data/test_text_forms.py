@@ -140,7 +140,7 @@ def test_options_in_two_columns_are_an_error_that_names_both():
     ("turns", "reason"),
     [
         ([("human", "Which?\nA. x\nB. y"), ("human", "And?")], "is empty"),
-        ([("human", "Which?\nA. x\nB. y"), ("gpt", "C")], "expected a choice's letter"),
+        ([("human", "Which?\nA. x\nB. y"), ("gpt", "C")], "expected a letter from A to B"),
     ],
 )
 def test_conversations_that_cannot_be_read_are_errors_with_their_row(turns, reason):
@@ -148,7 +148,7 @@ def test_conversations_that_cannot_be_read_are_errors_with_their_row(turns, reas
     frame = pd.DataFrame(
         {"conversations": [[{"from": who, "value": text} for who, text in one] for one in (good, good, turns)]}
     )
-    with pytest.raises(InputError, match=rf"row 2: conversations.*{reason}"):
+    with pytest.raises(InputError, match=rf"row 3: conversations.*{reason}"):
         vm.read_benchmark(frame)
 
 

@@ -108,7 +108,7 @@ def test_no_name_leads_out_of_the_benchmarks_folder(kind, tmp_path, secret, imag
     assert [split.images.read(row) for row in range(len(names))] == [(RED,)] + [()] * (len(names) - 1)
     outside, on_the_web = benchmark.notes
     assert outside.startswith(f"{len(names) - 2} images are outside of the dataset's folder and are not read, e.g. ")
-    assert ", row 1: " in outside
+    assert ", row 2: " in outside
     assert "1 images are on the web and are not read" in on_the_web
     assert all(note.endswith("give the folder that holds them with --images DIR") for note in benchmark.notes)
 
@@ -120,7 +120,7 @@ def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path
     names = ["own.png", *attacks(folder, secret, images_config)]
     pq.write_table(rows(names), folder / "test.parquet")
     benchmark = read_benchmark(str(folder))
-    with pytest.warns(UserWarning, match=r"images of test could not be read and remain paths, e.g. the image"):
+    with pytest.warns(UserWarning, match=r"images of test could not be read and remain paths, e.g. row 2: the image"):
         write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "written")
     table = pq.read_table(next((tmp_path / "written").rglob("*.parquet")))
     assert table["image"].to_pylist() == [
@@ -131,7 +131,7 @@ def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path
     pq.write_table(rows(["own.png", "notes.txt", f"{'x' * 300}.png"]), folder / "test.parquet")
     benchmark = read_benchmark(str(folder))
     with pytest.warns(
-        UserWarning, match=r"2 images of test could not be read and remain paths, e.g. notes.txt is not"
+        UserWarning, match=r"2 images of test could not be read and remain paths, e.g. row 2: notes.txt is not"
     ):
         write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "again")
     assert "notes.txt is not an image" in (tmp_path / "again" / "README.md").read_text()
@@ -259,7 +259,9 @@ def test_addresses_are_not_fetched(tmp_path):
         with pytest.warns(UserWarning, match="is on the web and is not read; download them first"):
             write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "without")
         vm.preview(str(folder), output=tmp_path / "page.html")
-        vm.export("vlmevalkit", str(folder), output=tmp_path / "export", name="a")
+        with pytest.raises(InputError, match=r"on the web and are not read, .*or export without them: image ''"):
+            vm.export("vlmevalkit", str(folder), output=tmp_path / "export", name="a")
+        vm.export("vlmevalkit", str(folder), output=tmp_path / "export", name="a", image="")
         assert not publisher.requests
         assert open_image(f"{publisher.address}/1.png").size  # which the user gives
         with pytest.raises(ConnectionError, match=r"cannot be fetched: .*404"):

@@ -36,9 +36,9 @@ def test_a_question_is_bad_if_half_of_its_judges_find_it_bad():
     ("content", "reason"),
     [
         ("question_id,choice\n1,cat\n", "no column 'verdict'"),
-        ("question_id,choice,verdict\n1,cat,maybe\n", "row 0: verdict is 'maybe'; expected wrong, correct"),
-        ("question_id,choice,verdict\n1,,wrong\n", "row 0: expected a question_id, and a choice unless"),
-        ("question_id,choice,verdict\n1,cat,bad_question\n", "row 0: expected a question_id, and a choice unless"),
+        ("question_id,choice,verdict\n1,cat,maybe\n", "row 1: verdict is 'maybe'; expected wrong, correct"),
+        ("question_id,choice,verdict\n1,,wrong\n", "row 1: expected a question_id, and a choice unless"),
+        ("question_id,choice,verdict\n1,cat,bad_question\n", "row 1: expected a question_id, and a choice unless"),
     ],
 )
 def test_a_wrong_table_is_one_clear_error(tmp_path, content, reason):

@@ -261,7 +261,7 @@ def test_a_killed_build_resumes_with_the_parts_that_it_finished(built, inputs, t
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows.append(rows[0] | {"image_id": "other"}), r"question_id occurs already in record 0"),
+        (lambda rows: rows.append(rows[0] | {"image_id": "other"}), r"question_id occurs already in record 1"),
         (lambda rows: rows.append(rows[0] | {"question_id": "new", "target": None}), r"target is empty \(null\)"),
         (lambda rows: rows.append(rows[0] | {"question_id": "new", "question": " "}), r"question is empty"),
     ],

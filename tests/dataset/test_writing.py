@@ -117,13 +117,14 @@ def hub_like(tmp_path):
 def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     assert benchmark.evaluated == "validation"
-    assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 0)")
+    assert benchmark.left_out["test"].endswith("the labels are hidden (answer is '' in row 1)")
     with pytest.raises(InputError, match=r"hidden.*choose another split with split"):
         read_benchmark(str(hub_like), split="test")
     output = tmp_path / "remedied"
     files = write_benchmark(benchmark, rewritten(benchmark), output)
     assert [str(path.relative_to(output)) for path in files] == [
-        "README.md", "default/train-00000-of-00001.parquet", "default/validation-00000-of-00001.parquet"
+        "README.md", "statistics.json", "croissant.json", "default/train-00000-of-00001.parquet",
+        "default/validation-00000-of-00001.parquet",
     ]  # fmt: skip
     loaded = load_dataset(str(output))
     assert list(loaded) == ["train", "validation"]

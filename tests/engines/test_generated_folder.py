@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import check_generated_folder, generated_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import MANIFEST
 from hf_vqa_mc.sources.source import STATISTICS

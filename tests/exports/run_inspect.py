@@ -1,7 +1,7 @@
 """Runs where inspect-ai is: evaluates tasks with models that have a known habit.
 
 python run_inspect.py FOLDER REQUESTS : REQUESTS is JSON, a list of {"task", "model", ...arguments of inspect_ai.eval};
-prints json, a list of {"scores": {score: {metric: value}}, "prompts": [[text, number of images]..]}
+prints json, a list of {"scores": {score: {metric: value}}, "prompts": [[text, number of images]..]} or {"error"}
 """
 
 import json
@@ -51,7 +51,11 @@ def main(folder, requests):
             request["solver"] = SolverSpec(name, arguments, arguments)
         task, habit = request.pop("task"), model(globals()[request.pop("model")])
         options = {"log_dir": str(Path(folder) / "logs"), "display": "none", "max_samples": 1}
-        (log,) = inspect_eval(task, model=habit, **options, **request)
+        try:
+            (log,) = inspect_eval(task, model=habit, **options, **request)
+        except (ValueError, TypeError) as error:
+            found.append({"error": str(error)})
+            continue
         assert log.status == "success", log.error
         scores = {one.name: {name: metric.value for name, metric in one.metrics.items()} for one in log.results.scores}
         found.append({"scores": scores, "prompts": [*PROMPTS]})

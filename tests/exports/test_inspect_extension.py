@@ -49,6 +49,7 @@ def ran(harness, tmp_path_factory):
     ]
     file = folder / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
+    (folder / "without.jsonl").write_text(file.read_text().replace(".png", ".jpg"))
     (folder / "others.py").write_text(OTHERS)
     own = {"task": "hf_vqa_mc/benchmark", "model": "longest"}
     read = {"dataset": str(file), "images": str(folder)}
@@ -62,6 +63,9 @@ def ran(harness, tmp_path_factory):
         "no-image": {**own, "task_args": {**read, "inputs": "no-image"}},
         "other-image": {**own, "task_args": {**read, "inputs": "other-image"}},
         "choices-only": {**own, "task_args": {**read, "inputs": "choices-only"}},
+        "limit": {**own, "task_args": read, "limit": 3},
+        "no such option": {**own, "task_args": {**read, "lable": "label"}},
+        "no images": {**own, "task_args": {"dataset": str(folder / "without.jsonl")}},
         "others": others,
         "others blind": {**others, "solver": [solver, {"inputs": "choices-only"}]},
         "others rotated": {**others, "model": "always_first", "solver": [solver, {"rotations": True}]},
@@ -108,3 +112,15 @@ def test_the_solver_blinds_tasks_of_others(ran):
     assert accuracy(ran["others blind"]) == accuracy(ran["others"]) == 0.5
     assert not any(images or "Which" in text for text, images in ran["others blind"]["prompts"])
     assert all("B) " in text for text, _ in ran["others blind"]["prompts"])
+
+
+@pytest.mark.slow
+def test_sets_of_which_samples_are_left_out_do_not_count(ran):
+    assert accuracy(ran["limit"]) == pytest.approx(2 / 3)
+    assert accuracy(ran["limit"], metric="set_accuracy") == 1
+
+
+@pytest.mark.slow
+def test_what_cannot_be_asked_is_an_error_by_name(ran):
+    assert "unknown argument 'lable': did you mean 'label'?" in ran["no such option"]["error"]
+    assert "none of 2 image paths exists, e.g. red.jpg in row 1" in ran["no images"]["error"]

@@ -8,9 +8,8 @@ from PIL import Image
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import RegionKind
-from hf_vqa_mc.extraction.detector import Detector
 from hf_vqa_mc.extraction.store import ImageFeatures
-from hf_vqa_mc.extraction.vision_model import find_backbone
+from hf_vqa_mc.extraction.vision_model import Detector, find_backbone
 from tests.extraction import made_dataset, tiny_models
 from tests.extraction.tiny_models import noise
 

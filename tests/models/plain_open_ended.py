@@ -12,7 +12,7 @@ from hf_vqa_mc.models.hie_co_attention import CoAttentionForOpenEndedVqa
 from hf_vqa_mc.models.layouts import MODULES
 from hf_vqa_mc.models.mac import MacForOpenEndedVqa
 from hf_vqa_mc.models.module_network import ModuleNetworkForOpenEndedVqa
-from hf_vqa_mc.models.question_words import PADDING
+from hf_vqa_mc.models.question_texts import PADDING
 from tests.models.plain_attention import joint_of
 
 

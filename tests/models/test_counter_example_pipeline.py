@@ -9,8 +9,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models import OpenEndedVqaProcessor
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.question_texts import OpenEndedTexts, QuestionWords
 
 ANSWERS = ["red", "blue"]
 QUESTION = "what color is it"

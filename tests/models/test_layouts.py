@@ -1,5 +1,7 @@
 """Layouts of questions and programs; a network of modules gives the same for any mixture of them as one by one."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,15 +11,12 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.layouts import (
     ATTENDING,
-    FIELDS,
     MODULES,
-    Layouts,
     layout_text,
     layouts,
     program_layout,
 )
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, QuestionWords
+from hf_vqa_mc.models.question_texts import NODE, PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
 from tests.models.plain_open_ended import answers_of_units, plain_module_network
 
 TREE = "compare[{}](measure[is](find[cat]), measure[is](find[dog]))"
@@ -105,7 +104,8 @@ def test_words_of_one_question_only_are_unknown_and_survive_saving():
     made = Layouts.of(["is the cat red", "is the cat on the mat", "is it on"], "text")
     assert set(made.words) == {"is", "and", "cat", "on"}
     assert made.tensor(["is it a zebra"])[0, 0, 1] == UNKNOWN
-    assert Layouts.from_json(made.as_json(), "text") == made
+    texts = OpenEndedTexts(layouts=made)
+    assert OpenEndedTexts.stored(Path(), texts.as_json()) == texts
 
 
 @st.composite
@@ -138,7 +138,7 @@ def test_any_mixture_of_layouts_gives_the_results_and_gradients_of_one_by_one(ro
     labels = {"id2label": {0: "yes", 1: "no", 2: "two"}, "label2id": {"yes": 0, "no": 1, "two": 2}}
     config = declared.config(given, image_size=3, vocabulary_size=7, layout_words=6, **labels)
     model = declared.model_class(config).double()
-    tensors = torch.zeros(len(rows), max(map(len, rows)), len(FIELDS), dtype=torch.long)
+    tensors = torch.zeros(len(rows), max(map(len, rows)), NODE, dtype=torch.long)
     for at, row in enumerate(rows):
         tensors[at, : len(row)] = torch.tensor(row)
     given = {

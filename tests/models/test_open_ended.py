@@ -24,10 +24,8 @@ from hf_vqa_mc.models.fitted import (
     NearestNeighbourForOpenEndedVqa,
     NearestNeighbourVqaConfig,
 )
-from hf_vqa_mc.models.layouts import Layouts
 from hf_vqa_mc.models.model import SIZES, FittedModel
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import PADDING, UNKNOWN, QuestionWords
+from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
 from tests.models.checkpoints import picture
 from tests.models.plain_open_ended import PLAIN
 
@@ -293,7 +291,7 @@ def test_words_are_indexed_by_frequency_and_rare_ones_are_unknown():
 
 
 def test_bags_count_words_and_mark_first_second_and_third_words():
-    (bag,) = WORDS.bags(["is the cat the cat"])
+    (bag,) = WORDS.bags(["is the cat the cat"]).toarray()
     assert dict(zip(WORDS.words, bag, strict=False)) == {"is": 1, "the": 2, "cat": 2, "mat": 0, "on": 0, "what": 0}
     assert WORDS.starts == (("is", "what"), ("the", "is"), ("cat", "is", "on"))
     assert bag[6:].tolist() == [1, 0, 1, 0, 1, 0, 0]
@@ -302,7 +300,7 @@ def test_bags_count_words_and_mark_first_second_and_third_words():
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6))
 def test_any_text_has_indices_and_a_bag(texts):
-    indices, bags = WORDS.indices(texts), WORDS.bags(texts)
+    indices, bags = WORDS.indices(texts), WORDS.bags(texts).toarray()
     assert ((indices >= 0) & (indices < WORDS.size)).all()
     assert (indices[:, 0] != PADDING).all()
     assert bags.shape == (len(texts), WORDS.bag_size)

@@ -125,9 +125,9 @@ def test_a_table_gives_candidates_for_its_questions_alone(tmp_path, form):
         ({"question_id": ["3"], "text": ["kite"]}, "candidates.csv: no column 'source'"),
         (
             {"question_id": ["3", "9"], "text": ["kite", "cat"], "source": ["", ""]},
-            "candidates.csv, row 1: question_id '9' is not in the benchmark, which has ids such as '3'",
+            "candidates.csv, row 2: question_id '9' is not in the benchmark, which has ids such as '3'",
         ),
-        ({"question_id": ["3"], "text": [" "], "source": ["Ann"]}, "candidates.csv, row 0: text is empty"),
+        ({"question_id": ["3"], "text": [" "], "source": ["Ann"]}, "candidates.csv, row 1: text is empty"),
         (None, "candidates.csv does not exist; expected a table of candidates with question_id, text, source"),
     ],
     ids=["column", "question", "text", "file"],

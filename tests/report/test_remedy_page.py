@@ -54,6 +54,6 @@ def test_hostile_text_adds_no_element_and_no_attribute():
 
 
 def test_folders_of_the_user_are_not_named():
-    found = remedies.contents(texts=("/home/me/rows.csv, row 1",), dataset="/home/me/rows.csv")
+    found = remedies.contents(texts=("/home/me/rows.csv, row 2",), dataset="/home/me/rows.csv")
     assert not any(b"/home/me" in content for content in found.values())
     assert b"rows.csv" in found["report.html"]

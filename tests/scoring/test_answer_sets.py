@@ -244,16 +244,16 @@ BAD = {
     ),
     "other choices": (
         changed(closed_set("s", 2), 1, choices=["red", "green"]),
-        r"set 's': row 1 has the choices \['red', 'green'\], row 0 \['red', 'blue'\]; expected the same",
+        r"set 's': row 2 has the choices \['red', 'green'\], row 1 \['red', 'blue'\]; expected the same",
     ),
-    "more choices": (changed(closed_set("s", 2), 1, choices=["red", "blue", "two"]), "set 's': row 1 has the choices"),
+    "more choices": (changed(closed_set("s", 2), 1, choices=["red", "blue", "two"]), "set 's': row 2 has the choices"),
     "a choice twice": (
         changed(changed(closed_set("s", 2), 0, choices=["red"] * 2), 1, choices=["red"] * 2),
-        "set 's': row 0 has a choice twice",
+        "set 's': row 1 has a choice twice",
     ),
     "two kinds": (
         changed(closed_set("s", 2), 1, set_kinds="grid"),
-        "set 's': row 1 has the set_kind 'grid', row 0 'sim",
+        "set 's': row 2 has the set_kind 'grid', row 1 'sim",
     ),
     "square of k rows": (closed_set("s", 3, "latin"), "set 's' has 3 rows and 3 choices; expected 9 rows"),
     "no square": (
@@ -282,7 +282,7 @@ BAD = {
     "infinite": ([{**row, "scores": [-1e308, 1e308]} for row in closed_set("s", 2)], "row .: scores is .* 2 finite"),
     "prediction": (
         changed(closed_set("s", 2), 1, predictions=2),
-        "row 1: predictions is 2, expected an index of its 2",
+        "row 2: predictions is 2, expected an index of its 2",
     ),
 }
 

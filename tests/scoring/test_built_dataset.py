@@ -105,11 +105,11 @@ def test_rows_of_another_maker_need_no_questions_and_labels_may_be_text(tmp_path
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("label", 9, "row 0: label is 9, expected the index of a choice"),
+        ("label", 9, "row 1: label is 9, expected the index of a choice"),
         (
             "question_id",
             "test-1",
-            "have no prediction: 'test-1 .row 0.', .*; that id is in several rows",
+            "have no prediction: 'test-1 .row 1.', .*; that id is in several rows",
         ),
     ],
 )

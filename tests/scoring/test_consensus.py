@@ -165,7 +165,7 @@ def test_a_prediction_must_be_among_the_choices_as_given():
     options = {"choices": [["Red", "blue"]]}
     assert scores(["Red"], [["red"] * 9 + ["x"]], **options) == [1]
     with pytest.raises(
-        InputError, match=r"row 0: predictions is 'red', expected one of its choices \['Red', 'blue'\]"
+        InputError, match=r"row 1: predictions is 'red', expected one of its choices \['Red', 'blue'\]"
     ):
         scores(["red"], [["red"] * 10], **options)
 
@@ -175,18 +175,18 @@ def test_a_prediction_must_be_among_the_choices_as_given():
     [
         ([], [], {}, "no questions to score"),
         (["a"], [["a"], ["a"]], {}, "1 predictions, 2 references"),
-        ([1], [["a"]], {}, "row 0: predictions is 1, expected text"),
+        ([1], [["a"]], {}, "row 1: predictions is 1, expected text"),
         ([None], [["a"]], {"question_ids": [7]}, "question 7: predictions is None, expected text"),
-        (["a"], [["a", 1]], {}, r"row 0: references is \['a', 1\], expected a list of text, or of records"),
+        (["a"], [["a", 1]], {}, r"row 1: references is \['a', 1\], expected a list of text, or of records"),
         (["a"], [[None]], {"question_ids": ["q"]}, "question 'q': references is"),
         (["a"], [[]], {}, r"references is \[\], expected a list of answers, at least one"),
         (["a"], ["a"], {}, "references is 'a', expected a list of answers"),
         (["a"], [{"answer": "a"}], {}, "references is {'answer': 'a'}, expected a list of answers"),
-        (["a"], [[{"answer": "a"}, "a"]], {}, "row 0: references is .*expected a list of text, or of records"),
-        (["a"], [["a", {"answer": "a"}]], {}, "row 0: references is .*expected a list of text, or of records"),
-        (["a"], [[{"answer_id": 1}]], {}, "row 0: references is .*records with text in answer"),
-        (["a", "a"], [[{"answer": "a"}], [{"answer": 3}]], {}, "row 1: references is .*records with text in answer"),
-        (["a"], [[["a"]]], {}, "row 0: references is"),
+        (["a"], [[{"answer": "a"}, "a"]], {}, "row 1: references is .*expected a list of text, or of records"),
+        (["a"], [["a", {"answer": "a"}]], {}, "row 1: references is .*expected a list of text, or of records"),
+        (["a"], [[{"answer_id": 1}]], {}, "row 1: references is .*records with text in answer"),
+        (["a", "a"], [[{"answer": "a"}], [{"answer": 3}]], {}, "row 2: references is .*records with text in answer"),
+        (["a"], [[["a"]]], {}, "row 1: references is"),
         (["a"], [[{"answer": "a", "box": np.zeros(n)} for n in (2, 2)]], {}, "expected records of plain values"),
         (["a"], [["a"]], {"choices": ["ab"]}, "choices is 'ab', expected a list of text"),
         (["a"], [["a"]], {"choices": [[]]}, r"choices is \[\], expected a list of text, at least one"),

@@ -115,7 +115,7 @@ def test_values_of_numpy_and_torch_count_as_those_of_python_and_invalid_ones_lea
     metric = hf_vqa_mc.load_metric("vqa_accuracy")
     answers = [{"answer": "red", "answer_id": np.int64(number)} for number in range(10)]
     metric.add_batch(predictions=np.array(["red"]), references=[tuple(answers)])
-    with pytest.raises(InputError, match="row 0 of this batch: references contains NaN"):
+    with pytest.raises(InputError, match="row 1 of this batch: references contains NaN"):
         metric.add_batch(predictions=["red"], references=[[{"answer": "red", "answer_id": float("nan")}]])
     assert (len(metric), metric.compute()["accuracy"], len(metric)) == (1, 1.0, 0)
     picking = hf_vqa_mc.load_metric("mc_accuracy")
@@ -125,7 +125,7 @@ def test_values_of_numpy_and_torch_count_as_those_of_python_and_invalid_ones_lea
 def test_columns_of_some_rows_only_are_an_error():
     metric = hf_vqa_mc.load_metric("mc_accuracy")
     metric.add_batch(predictions=[1], references=[1], question_types=["what"])
-    with pytest.raises(InputError, match="row 1: question_types is missing; expected it in all"):
+    with pytest.raises(InputError, match="row 2: question_types is missing; expected it in all"):
         metric.add_batch(predictions=[1], references=[1])
     assert metric.compute()["per_question_type"] == {"what": 1.0}
 
@@ -145,17 +145,17 @@ def test_columns_may_come_with_compute_for_all_rows():
         ({"predictions": [], "references": []}, "no questions to score"),
         ({"predictions": [1, 2], "references": [1]}, "2 predictions, 1 references"),
         ({"predictions": [1], "references": [1], "question_types": []}, "1 references, 0 question_types"),
-        ({"predictions": [1.7], "references": [1]}, "row 0: predictions is 1.7"),
-        ({"predictions": [True], "references": [1]}, "row 0: predictions is True"),
+        ({"predictions": [1.7], "references": [1]}, "row 1: predictions is 1.7"),
+        ({"predictions": [True], "references": [1]}, "row 1: predictions is True"),
         (
             {"predictions": [float("nan")], "references": [1]},
-            "row 0 of this batch: predictions contains NaN, infinity",
+            "row 1 of this batch: predictions contains NaN, infinity",
         ),
         ({"predictions": [b"a"], "references": [1]}, "bytes is not text, a number, a list or a record"),
         ({"predictions": [1]}, "references is NoneType, expected a list"),
         (
             {"predictions": [1], "references": [1], "question_types": [float("nan")]},
-            "row 0 of this batch: question_types contains NaN",
+            "row 1 of this batch: question_types contains NaN",
         ),
         ({"predictions": {1: 2}, "references": [1]}, "predictions is dict, expected a list"),
         ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),

@@ -55,9 +55,9 @@ def test_clusters_the_standard_error_by_image():
     [
         ([], [], {}, "no questions to score"),
         ([1], [1, 2], {}, "1 predictions, 2 references"),
-        ([True], [1], {}, "row 0: predictions is True"),
-        ([float("nan")], [1], {}, "row 0: predictions is nan"),
-        ([1.0], [1], {}, "row 0: predictions is 1.0"),
+        ([True], [1], {}, "row 1: predictions is True"),
+        ([float("nan")], [1], {}, "row 1: predictions is nan"),
+        ([1.0], [1], {}, "row 1: predictions is 1.0"),
         ([None], [1], {"question_ids": ["q7"]}, "question 'q7': predictions is None"),
         ([-1], [1], {}, "predictions is -1, expected an index from 0"),
         ([2], [1], {"choices": [["a", "b"]]}, "predictions is 2, expected an index of its 2 choices"),

@@ -119,7 +119,7 @@ def test_a_row_far_down_is_named_by_its_location(tmp_path):
         read_predictions(tmp_path / "p.csv")
     rows[87]["answer"] = None
     for name, content, location in (
-        ("p.json", json.dumps(rows), "record 87"),
+        ("p.json", json.dumps(rows), "record 88"),
         ("p.jsonl", "\n".join(map(json.dumps, rows)), "line 88"),
         ("p.json", json.dumps({row["question_id"]: row["answer"] for row in rows}), "'87'"),
     ):
@@ -127,7 +127,7 @@ def test_a_row_far_down_is_named_by_its_location(tmp_path):
         with pytest.raises(InputError, match=rf"{name}, {location}, field 'answer': expected text"):
             read_predictions(tmp_path / name)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
-    with pytest.raises(InputError, match="row 87, field 'answer'"):
+    with pytest.raises(InputError, match="row 88, field 'answer'"):
         read_predictions(tmp_path / "p.parquet")
 
 
@@ -248,8 +248,8 @@ BAD = {
         "p.jsonl, line 2: not JSON at character 1: .*; expected one object",
     ),
     "a list a line": ("p.jsonl", "[1, 2]\n", "p.jsonl, line 1: expected a record .*found .1, 2."),
-    "a number": ("p.json", "[5]", "p.json, record 0: expected a record such as a JSON object, found 5"),
-    "a later number": ("p.json", f"[{ROW}, 5]", "p.json, record 1: expected a JSON object, found 5"),
+    "a number": ("p.json", "[5]", "p.json, record 1: expected a record such as a JSON object, found 5"),
+    "a later number": ("p.json", f"[{ROW}, 5]", "p.json, record 2: expected a JSON object, found 5"),
     "no id": (
         "p.json",
         '[{"number": 1, "answer": "a"}]',
@@ -259,13 +259,13 @@ BAD = {
     "gold as another column": (
         "p.json",
         '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
-        "record 0: both 'answer' and 'prediction' may hold answers; choose one with --answer-column",
+        "record 1: both 'answer' and 'prediction' may hold answers; choose one with --answer-column",
     ),
-    "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 1, field 'answer': it is missing"),
-    "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 0, field 'answer': expected text .*found None"),
-    "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 0, field 'question_id': .* found None"),
-    "float id": ("p.json", '[{"question_id": 1.5, "answer": "a"}]', "record 0, field 'question_id': .* found 1.5"),
-    "NaN": ("p.json", f'[{ROW}, {{"question_id": 2, "answer": NaN}}]', "record 1, field 'answer': .* found nan"),
+    "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 2, field 'answer': it is missing"),
+    "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 1, field 'answer': expected text .*found None"),
+    "null id": ("p.json", '[{"question_id": null, "answer": "a"}]', "record 1, field 'question_id': .* found None"),
+    "float id": ("p.json", '[{"question_id": 1.5, "answer": "a"}]', "record 1, field 'question_id': .* found 1.5"),
+    "NaN": ("p.json", f'[{ROW}, {{"question_id": 2, "answer": NaN}}]', "record 2, field 'answer': .* found nan"),
     "an index as answer": ("p.json", '[{"question_id": 1, "answer": 2}]', "expected text .an index .*under 'label'"),
     "text as label": ("p.json", '[{"question_id": 1, "label": "2"}]', "field 'label': expected the index of a choice"),
     "true": ("p.json", '[{"question_id": 1, "prediction": true}]', "expected text, or the index .* found True"),
@@ -311,7 +311,7 @@ def test_unusable_input_is_named_with_its_location(tmp_path, name, content, mess
 def test_a_parquet_column_of_another_type_is_named(tmp_path, column, found):
     table = pa.table({"question_id": pa.array(range(len(column))), "prediction": column})
     pq.write_table(table, tmp_path / "p.parquet")
-    with pytest.raises(InputError, match=rf"p.parquet, row 0, field 'prediction': expected .*, found {found}"):
+    with pytest.raises(InputError, match=rf"p.parquet, row 1, field 'prediction': expected .*, found {found}"):
         read_predictions(tmp_path / "p.parquet")
 
 
@@ -345,5 +345,5 @@ def test_ids_in_floating_point_are_whole_numbers(tmp_path):
     frame = pd.DataFrame({"question_id": [1.0, 7.0], "answer": ["a", "b"]})
     assert read_predictions(frame).answers == read_predictions({1.0: "a", 7: "b"}).answers == {"1": "a", "7": "b"}
     for wrong in (1.5, float("nan"), 2.0**60):
-        with pytest.raises(InputError, match="record 0, field 'question_id': expected a whole number"):
+        with pytest.raises(InputError, match="record 1, field 'question_id': expected a whole number"):
             read_predictions(pd.DataFrame({"question_id": [wrong], "answer": ["a"]}))

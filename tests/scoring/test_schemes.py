@@ -156,7 +156,7 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
         ("answer,index\n", "found no answers"),
         ("red\n", "answer 1: expected answer,index, found 'red'"),
         ("red,0\nblue,x\n", "answer 2: expected answer,index"),
-        ('["red", 2]', "record 1: expected text, found 2"),
+        ('["red", 2]', "record 2: expected text, found 2"),
         ('"red,0\n', "not CSV"),
     ],
 )

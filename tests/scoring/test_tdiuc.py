@@ -126,7 +126,7 @@ def test_clusters_the_standard_error_of_the_accuracy_by_image():
     [
         (([], [], []), {}, "no questions to score"),
         ((["a"], ["a"], []), {}, "1 predictions, 1 references, 0 question_types"),
-        (([1], ["a"], ["x"]), {}, "row 0: predictions is 1, expected text"),
+        (([1], ["a"], ["x"]), {}, "row 1: predictions is 1, expected text"),
         ((["a"], [None], ["x"]), {"question_ids": [7]}, "question 7: references is None, expected text"),
         ((["a"], [float("nan")], ["x"]), {}, "references is nan"),
         ((["a"], ["a"], [None]), {}, "question_types is None"),

@@ -149,7 +149,7 @@ def test_clusters_the_standard_errors_by_image():
     [
         ([], [], {}, "no questions to score"),
         (["a"], ["a", "b"], {}, "1 predictions, 2 references"),
-        ([1], ["a"], {}, "row 0: predictions is 1, expected text"),
+        ([1], ["a"], {}, "row 1: predictions is 1, expected text"),
         (["a"], [None], {"question_ids": ["q7"]}, "question 'q7': references is None, expected text"),
         (["a"], [float("nan")], {}, "references is nan"),
         ([["a"]], ["a"], {}, r"predictions is \['a'\], expected text"),

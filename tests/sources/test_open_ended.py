@@ -543,7 +543,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("gqa_balanced", GQA_TRAIN, _set("types", {"structural": "query"}), r"field 'types', field 'semantic': it is missing"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"question_type": "colour"}), r"annotations\[1\], field 'question_type': expected one of 'absurd', .*, found 'colour'"),
     ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"answers": []}), r"annotations\[1\], field 'answers': expected an answer, found \[\]"),
-    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"].append(content["annotations"][0]), r"annotations\[72\], field 'question_id': 420 occurs already in record 0"),
+    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"].append(content["annotations"][0]), r"annotations\[72\], field 'question_id': 420 occurs already in annotations\[0\]"),
     ("vqa_open", VQA_TRAIN, lambda content: content["annotations"][2]["answers"].pop(), r"annotations\[2\], field 'answers': expected 10 items, found 9"),
     ("vqa_open", VQA_TEST, lambda content: content["questions"][1].update({"question": ""}), r"test2015_questions\.json, questions\[1\], field 'question': expected text, found ''"),
     ("vqa2_pairs", PAIRS, _other_pair(1, 252, 7), r"pairs\.json, pair 1: question_id 7 is not among the questions of .*v2_OpenEnded"),

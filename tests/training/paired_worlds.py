@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from hf_vqa_mc.engines.complementary.nearest import nearest_images
+from hf_vqa_mc.engines.complementary.complementary import nearest_images
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.extraction.store import ImageFeatures

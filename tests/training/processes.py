@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.predicting import predict
 from hf_vqa_mc.training.settings import TrainingSettings
 
 

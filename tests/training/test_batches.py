@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.batches import Order, sampled_choices
-from hf_vqa_mc.training.multiple_choice import MultipleChoice
 from hf_vqa_mc.training.questions import NONE, Questions
+from hf_vqa_mc.training.tasks import MultipleChoice, Order, sampled_choices
 
 
 def questions_of(kinds, labels):
@@ -109,10 +108,10 @@ def test_processes_share_what_is_drawn_without_changing_it(processes):
     settings = SimpleNamespace(recipe=SimpleNamespace(batch_size=14), decoys_per_question=2, seed=0)
     make = Recorded().batches(questions, settings)
     found = [make(3, process, processes) for process in range(processes)]
-    np.testing.assert_array_equal(np.concatenate([part.tensors["rows"] for part in found]), rows)
-    texts = np.concatenate([part.tensors["choices"] for part in found])
+    np.testing.assert_array_equal(np.concatenate([part[0]["rows"] for part in found]), rows)
+    texts = np.concatenate([part[0]["choices"] for part in found])
     expected = np.where(choices == NONE, NONE, np.take_along_axis(questions.choices[rows], choices, 1))
     np.testing.assert_array_equal(texts, expected)
-    assert all((part.tensors["labels"] == 0).all() for part in found)
-    candidates = [(part.tensors["choices"] != NONE).sum() for part in found]
-    assert [part.weight for part in found] == pytest.approx(np.array(candidates) / sum(candidates))
+    assert all((part[0]["labels"] == 0).all() for part in found)
+    candidates = [(part[0]["choices"] != NONE).sum() for part in found]
+    assert [part[1] for part in found] == pytest.approx(np.array(candidates) / sum(candidates))

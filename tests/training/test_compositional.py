@@ -14,15 +14,13 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.layouts import Layouts
-from hf_vqa_mc.models.open_ended_texts import OpenEndedTexts
-from hf_vqa_mc.models.question_words import QuestionWords
+from hf_vqa_mc.models.question_texts import Layouts, OpenEndedTexts, QuestionWords
 from hf_vqa_mc.recipe import OPEN_ENDED
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.open_ended import OpenEnded
 from hf_vqa_mc.training.optimization import averaged_weights, change_gradients
 from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.tasks import OpenEnded
 from tests.training import toy_dataset
 
 SMALL = {
@@ -108,7 +106,7 @@ def test_the_average_of_the_weights_is_saved_and_survives_an_interruption(toy, g
 
 def test_averages_are_those_of_a_plain_formulation():
     model, rng = torch.nn.Linear(3, 2), torch.Generator().manual_seed(0)
-    averages, expected = averaged_weights(model, 0.3), model.weight.detach().clone().double()
+    averages, expected = averaged_weights(model, 0.3, {}, 0), model.weight.detach().clone().double()
     for step in range(9):
         with torch.no_grad():
             model.weight.copy_(torch.randn(2, 3, generator=rng))
@@ -122,8 +120,7 @@ def changed(step=3, seed=0, **recipe):
     weight = torch.nn.Parameter(torch.zeros(1000))
     weight.grad = torch.full((1000,), 2.0)
     accelerator = SimpleNamespace(device="cpu", unscale_gradients=lambda _: None)
-    settings = SimpleNamespace(seed=seed, recipe=OPEN_ENDED._replace(**recipe))
-    change_gradients(accelerator, torch.optim.SGD([weight], 0.1), settings, step)
+    change_gradients(accelerator, torch.optim.SGD([weight], 0.1), OPEN_ENDED._replace(**recipe), seed, step)
     return weight.grad
 
 
@@ -164,7 +161,8 @@ def test_programs_are_read_instead_of_questions(with_programs, grid, tmp_path, m
 def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(caplog):
     known, new = "what color is the cat", "what color is the dog"
     texts = OpenEndedTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
-    inputs = OpenEnded([known, new], texts, {"question_layouts"}, None, [])
+    processor = SimpleNamespace(texts=texts, inputs={"question_layouts"})
+    inputs = OpenEnded([known, new], processor, None, [])
     for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
         columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers"), ["1"] * len(used))
         columns |= dict.fromkeys(("choices", "kinds"), np.empty((len(used), 0))) | {"labels": np.zeros(len(used))}
@@ -194,5 +192,5 @@ def test_an_empty_program_is_named(with_programs, tmp_path):
     table = pq.read_table(path)
     programs = ["select: a->query: b [0]", "", *table["semantic_str"].to_pylist()[2:]]
     pq.write_table(table.drop_columns("semantic_str").append_column("semantic_str", [programs]), path)
-    with pytest.raises(InputError, match="train, row 1: the program is empty"):
+    with pytest.raises(InputError, match="train, row 2: the program is empty"):
         run(folder, tmp_path / "run", "lstm-q", questions="programs")

@@ -9,8 +9,8 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring import counterexample_recall
+from hf_vqa_mc.training.inputs import Candidates
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.model_inputs import Candidates
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.training import paired_worlds
 

@@ -8,7 +8,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import source_of
-from hf_vqa_mc.training.transfer_inputs import (
+from hf_vqa_mc.training.image_overlap import (
     QuestionImages,
     overlap,
     read_image_data,

@@ -19,8 +19,8 @@ import hf_vqa_mc.models  # noqa: F401  registers the models
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.training import loop as training_loop
-from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import TrainingDiverged, train
+from hf_vqa_mc.training.predicting import predict
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 

@@ -120,7 +120,7 @@ def test_human_answers_are_lists_of_text_or_records(column, expected):
 
 
 def test_a_null_answer_is_located():
-    with pytest.raises(InputError, match="rows, row 1: one of answers is empty"):
+    with pytest.raises(InputError, match="rows, row 2: one of answers is empty"):
         human_answers(pa.table({"answers": [["a"], ["b", None]]}), "rows")
 
 

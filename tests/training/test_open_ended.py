@@ -1,6 +1,7 @@
 """Training open-ended models on any rows with answers: vocabulary, targets, metrics, resumption, predictions."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +14,13 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.question_texts import most_frequent
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.training import loop as training_loop
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.new_model import most_frequent_answers
-from hf_vqa_mc.training.open_ended import soft_scores
 from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.tasks import soft_scores
 from tests.training import toy_dataset
 
 COLOURS = ["red", "green", "blue", "white"]
@@ -201,10 +202,18 @@ def test_a_checkpoint_in_half_precision_predicts(answered, tmp_path):
     assert vm.predict(run.model_folder, str(answered), "open", split="validation").results["questions"] == 60
 
 
-def test_transfer_refuses_open_ended_models(answered, toy, tmp_path):
-    folder = train(settings_of(answered, "open", tmp_path / "run", epochs=1)).model_folder
-    with pytest.raises(InputError, match="is an open-ended model; transfer takes multiple-choice models"):
-        vm.transfer(str(toy), init_from=str(folder), output=tmp_path / "out", targets=[toy_dataset.CONFIG])
+def test_an_open_ended_model_is_transferred(answered, tmp_path):
+    recipe = {"model": "bow-q", "epochs": 2, "batch_size": 20, "optimizer": "adam"}
+    tuning = {"epochs": 1, "batch_size": 20, "optimizer": "adam"}
+    given = {"targets": ["open"], "fine_tuning_recipe": tuning}
+    done = vm.transfer(str(answered), pretrain="open", recipe=recipe, output=tmp_path / "one", **given)
+    (row,) = done.record["rows"]
+    assert row["as_is"] == done.record["pretrained"]
+    assert row["as_is"]["metric"] == row["fine_tuned"]["metric"] == "consensus accuracy"
+    again = vm.transfer(str(answered), init_from=done.record["checkpoint"], output=tmp_path / "two", **given)
+    assert again.record["rows"] == done.record["rows"]
+    assert list(done.to_pandas()["chance"]) == [None]
+    assert list(done.report())
 
 
 def test_types_and_metric_follow_the_dataset(answered):
@@ -215,7 +224,7 @@ def test_types_and_metric_follow_the_dataset(answered):
 
 
 def test_the_vocabulary_has_the_most_frequent_answers_ties_by_text():
-    assert most_frequent_answers(["b", "a", "c", "c", "b", "d"], 3) == ["b", "c", "a"]
+    assert most_frequent(Counter(["b", "a", "c", "c", "b", "d"]))[:3] == ("b", "c", "a")
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12))

@@ -13,9 +13,8 @@ from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
-from hf_vqa_mc.training.answered import Answered
+from hf_vqa_mc.training.answered import MAP_SIDE, Answered, cell_maps, region_maps
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.open_ended import MAP_SIDE, cell_maps, region_maps
 from hf_vqa_mc.training.questions import Questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.extraction import tiny_models

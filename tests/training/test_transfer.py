@@ -13,8 +13,8 @@ from filelock import FileLock
 import hf_vqa_mc.models  # noqa: F401  registers the models
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.training import transfer as transfer_module
-from hf_vqa_mc.training.evaluation import predict
 from hf_vqa_mc.training.loop import train
+from hf_vqa_mc.training.predicting import predict
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.transfer import transfer
 from tests.training import toy_dataset, transfer_world

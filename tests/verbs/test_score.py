@@ -50,12 +50,12 @@ def test_predictions_can_be_python_objects(predictions, tmp_path):
     [
         (5, "predictions is int; expected a path, a mapping id -> answer, or rows"),
         ([], "predictions: found no predictions"),
-        ([{"question_id": 1}], "predictions, record 0: no column of answers: expected answer, prediction, label"),
-        ([1], "predictions, record 0: expected a record"),
+        ([{"question_id": 1}], "predictions, record 1: no column of answers: expected answer, prediction, label"),
+        ([1], "predictions, record 1: expected a record"),
         ({"1": None}, "predictions, '1', field 'answer': expected text, or the index"),
         (
             pd.DataFrame({"question_id": [1], "label": [np.nan]}),
-            "record 0, field 'label': expected the index of a choice",
+            "record 1, field 'label': expected the index of a choice",
         ),
     ],
 )

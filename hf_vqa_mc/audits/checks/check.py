@@ -99,12 +99,12 @@ class Linted:
         return [name for name in self.splits[0].original.column_names if name in shared]
 
     def locations(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
-        """Split, row in the split and question id of rows of all splits; null for `WHOLE`."""
+        """Split, row in the split (from 1) and question id of rows of all splits; null for `WHOLE`."""
         starts = np.cumsum([0, *(table.num_rows for table in self.tables.values())])
         split, missing = np.searchsorted(starts, rows, side="right") - 1, rows < 0
         return {
             "split": pa.array(list(self.tables)).take(pa.array(np.where(missing, 0, split), mask=missing)),
-            "row": pa.array(rows - starts[split], mask=missing),
+            "row": pa.array(rows - starts[split] + 1, mask=missing),
             "question_id": self.ids.take(pa.array(np.where(missing, 0, rows), mask=missing)),
         }
 

@@ -46,7 +46,9 @@ def _repeated_ids(linted: Linted) -> Issues:
                 ids = as_text(table[name])
                 found = repeats(ids)
                 rows += table[ROW].to_numpy()[found[:, 1]].tolist()
-                details += [f"{name} {shown(ids[row].as_py())}, as in row {first}" for first, row in found.tolist()]
+                details += [
+                    f"{name} {shown(ids[row].as_py())}, as in row {first + 1}" for first, row in found.tolist()
+                ]
     return Issues(rows, details)
 
 
@@ -147,7 +149,7 @@ ROWS = (
     Check("missing_images", ERROR, "the image is missing or cannot be read", "add it, or remove the row",
           partial(_images, True)),
     Check("damaged_images", ERROR, "the image cannot be decoded", "replace it", partial(_images, False)),
-    Check("unread_images", NOTE, "the rows name images that were not read", "give their folder with --images",
+    Check("unread_images", NOTE, "images or videos that rows name were not read", "name the images' folder: --images",
           lambda linted: of_the_whole([f"{split.name}: {split.images_missing}" for split in linted.splits
                                        if split.images_missing])),
     Check("repeated_images", WARNING, "another image has the same content", "give both the same image id",

@@ -86,8 +86,8 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     import torch
 
     from hf_vqa_mc.training.answered import Picked
-    from hf_vqa_mc.training.evaluation import predict
     from hf_vqa_mc.training.loop import train
+    from hf_vqa_mc.training.predicting import predict
     from hf_vqa_mc.training.settings import TrainingSettings
 
     vectors, data = context.settings.word_vectors, str(folder / "data")

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.gqa.entailment import Entailments
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, OPPOSITE, SHORT, YES
-from hf_vqa_mc.engines.gqa.program import Question, published, semantic_text
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, OPPOSITE, SHORT, YES, Question, published, semantic_text
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.selection import ROW, Bools, QuestionTable

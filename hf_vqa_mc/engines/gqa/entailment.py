@@ -14,9 +14,8 @@ from functools import cache
 from itertools import chain, product
 from typing import Any, NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, OPPOSITE, YES
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, OPPOSITE, YES, Question, Step
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
-from hf_vqa_mc.engines.gqa.program import Question, Step
 from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
 
 MANY_WAYS = 64  # Ways to settle a question that are considered; entailments by other ways are not found.

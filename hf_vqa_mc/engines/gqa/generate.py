@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.generated_folder import check_generated_folder, generated_folder
 from hf_vqa_mc.engines.gqa.dataset_files import QuestionStore, write_dataset
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.entailment import entailments
@@ -20,7 +19,7 @@ from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
-from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import SPLITS, GqaSettings, check_generated_folder, generated_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.outputs import check_outside

@@ -22,7 +22,6 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.english import is_surely_plural, singular_of
 from hf_vqa_mc.engines.gqa.edges import clean_relations, folded
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import is_participle
@@ -39,7 +38,7 @@ from hf_vqa_mc.engines.gqa.scene_graph import (
     scene_of,
     within,
 )
-from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary, is_surely_plural, singular_of
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.

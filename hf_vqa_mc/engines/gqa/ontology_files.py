@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.english import PLURALS, plural_of, singular_of
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_numbers, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
     ADJECTIVES,
@@ -26,7 +25,7 @@ from hf_vqa_mc.engines.gqa.own_ontology import (
     scene_attributes,
     similar_values,
 )
-from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.engines.vocabulary import PLURALS, Vocabulary, plural_of, singular_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 

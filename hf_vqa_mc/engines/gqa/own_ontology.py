@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.english import PLURALS, plural_of
 from hf_vqa_mc.engines.gqa.ontology import (
     KINDS,
     Attribute,
@@ -18,7 +17,7 @@ from hf_vqa_mc.engines.gqa.ontology import (
     both_ways,
     similar_kinds,
 )
-from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.engines.vocabulary import PLURALS, Vocabulary, plural_of
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 

@@ -10,9 +10,8 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.executor import Executor, Part, Program, Step, then
 from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
-from hf_vqa_mc.engines.gqa.program import Part, Program, Step, then
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.wording import (
     BODY_PART,

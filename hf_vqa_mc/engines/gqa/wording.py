@@ -7,11 +7,10 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.english import plural_of, with_article
+from hf_vqa_mc.engines.gqa.executor import Part
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import VALUES
-from hf_vqa_mc.engines.gqa.program import Part
-from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary, plural_of, with_article
 
 WORDS = Vocabulary("gqa/wording")
 PARTITIVES = WORDS.read("partitives", dict[str, str])

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Collected, Outcome, subset_in
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
-from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary, with_article
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE

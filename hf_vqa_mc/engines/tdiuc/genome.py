@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.english import plural_of
 from hf_vqa_mc.engines.gqa.scene_graph import overlap
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import Collected, Outcome
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
+from hf_vqa_mc.engines.vocabulary import plural_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION

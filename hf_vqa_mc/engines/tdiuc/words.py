@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.english import plural_of
-from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.engines.vocabulary import Vocabulary, plural_of
 
 ANSWERS = Vocabulary("tdiuc/answers")
 _NUMBERS, _TENS = (ANSWERS.read(key, tuple[str, ...]) for key in ("numbers", "tens"))

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hf_vqa_mc.engines.complementary import nearest
-from hf_vqa_mc.engines.complementary.nearest import check_features, nearest_images
+from hf_vqa_mc.engines.complementary import complementary
+from hf_vqa_mc.engines.complementary.complementary import check_features, nearest_images
 from hf_vqa_mc.errors import InputError
 
 
@@ -46,8 +46,8 @@ def test_they_are_exact_where_a_product_of_float32_is_not(offset, scale):
 def test_blocks_do_not_show_in_the_result(monkeypatch):
     features = np.random.default_rng(1).integers(0, 3, (101, 4)).astype(np.float32)
     whole = nearest_images(features, 7)
-    monkeypatch.setattr(nearest, "_QUERIES", 8)
-    monkeypatch.setattr(nearest, "_IMAGES", 5)
+    monkeypatch.setattr(complementary, "_QUERIES", 8)
+    monkeypatch.setattr(complementary, "_IMAGES", 5)
     for one, other in zip(nearest_images(features, 7), whole, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 from itertools import combinations, permutations
 from random import Random
 
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, Executor
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, Executor, GroundedText, Program, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.ontology import Attribute, Noun, Ontology, RelationName
-from hf_vqa_mc.engines.gqa.program import GroundedText, Program, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 
 NOUNS = [

@@ -16,9 +16,8 @@ from hf_vqa_mc.engines.gqa.dataset_files import (
     write_dataset,
 )
 from hf_vqa_mc.engines.gqa.entailment import entailments
-from hf_vqa_mc.engines.gqa.executor import Executor
+from hf_vqa_mc.engines.gqa.executor import Executor, Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
-from hf_vqa_mc.engines.gqa.program import Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError

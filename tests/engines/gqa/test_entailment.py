@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.entailment import entailments
-from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.program import GroundedText, Question, Step, joined, then
+from hf_vqa_mc.engines.gqa.executor import Executor, GroundedText, Question, Step, joined, then
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from tests.engines.gqa.entailment_worlds import (
     LEFT,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from hf_vqa_mc.engines.gqa.executor import IN_COMMON, Executor
-from hf_vqa_mc.engines.gqa.program import Step, joined, published, semantic_text, then
+from hf_vqa_mc.engines.gqa.executor import IN_COMMON, Executor, Step, joined, published, semantic_text, then
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
 from hf_vqa_mc.scoring.gqa import COMMON_ANSWERS
 from tests.engines.gqa.question_worlds import ONTOLOGY

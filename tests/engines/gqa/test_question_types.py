@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.english import with_article
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor
+from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor, Question
 from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-from hf_vqa_mc.engines.gqa.program import Question
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES, questions_about
 from hf_vqa_mc.engines.gqa.question_types.context import discloses
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs
 from hf_vqa_mc.engines.settings import GqaSettings
+from hf_vqa_mc.engines.vocabulary import with_article
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, HandmadeDecoys, LyingDecoys, graph_of, graphs, thing

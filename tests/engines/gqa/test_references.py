@@ -8,8 +8,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.program import sentence
+from hf_vqa_mc.engines.gqa.executor import Executor, sentence
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
 from hf_vqa_mc.engines.settings import GqaSettings

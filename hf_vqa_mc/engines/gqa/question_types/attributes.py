@@ -4,9 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.english import with_article
-from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.program import Part, Step, then
+from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
@@ -20,6 +18,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     spelled,
     wordings,
 )
+from hf_vqa_mc.engines.vocabulary import with_article
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
 VERIFY, BOTH = wordings("verify attribute"), wordings("logical attribute")["both"]

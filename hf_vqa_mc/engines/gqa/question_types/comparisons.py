@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES
-from hf_vqa_mc.engines.gqa.program import Part, joined, then
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES, Part, joined, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, spelled, wordings

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.english import with_article
-from hf_vqa_mc.engines.gqa.executor import NO, YES
-from hf_vqa_mc.engines.gqa.program import Part, Program, joined, then
+from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
 from hf_vqa_mc.engines.gqa.wording import (
@@ -18,6 +16,7 @@ from hf_vqa_mc.engines.gqa.wording import (
     spelled,
     wordings,
 )
+from hf_vqa_mc.engines.vocabulary import with_article
 
 PLACES = ("place", "room")
 EXIST, TWO = wordings("exist"), {"or": wordings("exist or")["any"], "and": wordings("exist and")["any"]}

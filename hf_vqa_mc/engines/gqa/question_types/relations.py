@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
-from hf_vqa_mc.engines.gqa.executor import SHORT
+from hf_vqa_mc.engines.gqa.executor import SHORT, Part, then
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING
-from hf_vqa_mc.engines.gqa.program import Part, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
 from hf_vqa_mc.engines.gqa.references import Fact, Reference

@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,9 @@ from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
-from hf_vqa_mc.training.captions import captions_in
-from hf_vqa_mc.training.questions import Questions
+from hf_vqa_mc.training.questions import Questions, captions_in
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -40,8 +38,8 @@ class Candidates:
         images, distances = list[list[str]](), list[list[float]]()
         try:
             for _, line in json_lines(path):
-                question_id, of_question, of_images = str(line["question_id"]), line["candidates"], line["distances"]
-                self.row[question_id] = len(images)
+                self.row[str(line["question_id"])] = len(images)
+                of_question, of_images = line["candidates"], line["distances"]
                 order = np.argsort(of_images, kind="stable")
                 images.append([of_question[at] for at in order])
                 distances.append([of_images[at] for at in order])
@@ -78,30 +76,23 @@ class Candidates:
         return replace(kept, candidates=images, distances=self.distances[rows], picked=picked)
 
 
-@dataclass(frozen=True, eq=False)
 class ModelInputs:
-    """A model's image features, captions and candidate images; None where it needs none."""
+    """A model's image features, captions and candidate images; None where it needs none.
 
-    images: ImageFeatures | None
-    captions: dict[str, str] | None  # image id to its first caption (which of five Antol et al. take is unknown)
-    captions_file: Path | None
-    candidates: Candidates | None
+    ``trained_with`` is the kind of features that a checkpoint was trained with, for messages. Raises InputError if an
+    input is missing, not needed, or does not fit the model.
+    """
 
-    @classmethod
-    def open(
-        cls,
+    def __init__(
+        self,
         config: "PreTrainedConfig",
         model: str,
         features: Path | None,
         captions: Path | None,
         candidates: Path | None,
         trained_with: FeatureKind | None = None,
-    ) -> "ModelInputs":
-        """Open a model's inputs; raises InputError if one is missing, not needed, or does not fit the model.
-
-        ``trained_with``: the kind of features that a checkpoint was trained with, for messages.
-        """
-        images, declared = open_images(features, config, model, trained_with), model_of(config)
+    ) -> None:
+        self.images, declared = open_images(features, config, model, trained_with), model_of(config)
         reads_captions = "caption_bags" in declared.inputs
         if reads_captions != (captions is not None):
             fault = "reads captions: add --captions FILE" if reads_captions else "reads no captions: remove --captions"
@@ -110,16 +101,18 @@ class ModelInputs:
             remedy = "add --candidates FILE of vqa-mc generate complementary"
             fault = f"candidate images: {remedy}" if declared.explains else "no images: remove --candidates"
             raise InputError(f"{declared.name} ranks {fault}")
-        ranked = None
-        if candidates is not None and images is not None:
+        self.candidates = None
+        if candidates is not None and self.images is not None:
             count = None if trained_with is None else getattr(config, "candidates", None)
-            ranked = Candidates(candidates, images, count)
-        first: dict[str, str] = {}
+            self.candidates = Candidates(candidates, self.images, count)
+        self.captions_file = captions
+        self.captions: dict[
+            str, str
+        ] = {}  # image id to its first caption (which of five Antol et al. take is unknown)
         for image, caption in () if captions is None else captions_in(captions):
-            first.setdefault(image, caption)
-        if captions is not None and not first:
+            self.captions.setdefault(image, caption)
+        if captions is not None and not self.captions:
             raise InputError(f"{captions} has no captions; expected annotations with image_id and caption")
-        return cls(images, first or None, captions, ranked)
 
     def of(self, questions: Questions, skip: bool) -> tuple[Questions, int]:
         """The questions with all inputs, and the number of the others; raises InputError for these unless ``skip``."""
@@ -128,7 +121,7 @@ class ModelInputs:
             without = lacking.format(f"features in {self.images.folder}")
             remedy = "run vqa-mc features for this dataset"
             questions = _kept(questions, questions.image_ids, self.images, skip, without, remedy)
-        if self.captions is not None:
+        if self.captions:
             without = lacking.format(f"a caption in {self.captions_file}")
             questions = _kept(questions, questions.image_ids, self.captions, skip, without, "give a file with all")
             questions = replace(questions, captions=[self.captions[one] for one in questions.image_ids])
@@ -141,7 +134,7 @@ class ModelInputs:
         found: dict[str, Any] = {"image_features": None, "images_sha256": None}
         if self.images is not None:
             found = {"image_features": self.images.kind.as_json(), "images_sha256": self.images.checksum}
-        given: dict[str, Any] = {"captions": self.captions and list(self.captions.items())}
+        given: dict[str, Any] = {"captions": list(self.captions.items())}
         if self.candidates is not None:
             given["candidates"] = list(self.candidates.row), self.candidates.images.tolist()
         sums = {f"{name}_sha256": hashlib.sha256(repr(of).encode()).hexdigest() for name, of in given.items() if of}
@@ -190,13 +183,12 @@ def open_images(
     return images
 
 
-def check_same_features(images: ImageFeatures | None, processor: VqaProcessor, checkpoint: str) -> None:
+def check_same_features(images: ImageFeatures | None, trained_with: FeatureKind | None, checkpoint: str) -> None:
     """Raise InputError unless image features are of the same kind as the checkpoint's."""
-    if images is not None and processor.image_kind != images.kind:
-        trained_with = processor.image_kind.folder_name if processor.image_kind else "none"
+    if images is not None and trained_with != images.kind:
         raise InputError(
             f"--features {images.folder} has features of {images.kind.folder_name}, {checkpoint} was trained with "
-            f"{trained_with}; extract these"
+            f"{trained_with.folder_name if trained_with else 'none'}; extract these"
         )
 
 

@@ -18,13 +18,12 @@ from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.answered import Answered, Picked
-from hf_vqa_mc.training.model_inputs import ModelInputs, check_same_features, with_word_vectors
-from hf_vqa_mc.training.multiple_choice import MultipleChoice
-from hf_vqa_mc.training.open_ended import OpenEnded
+from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, with_word_vectors
 from hf_vqa_mc.training.optimization import accelerator_of
 from hf_vqa_mc.training.questions import ACCURACY, read_questions
 from hf_vqa_mc.training.run_folder import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.run_inputs import with_changed_words
+from hf_vqa_mc.training.tasks import MultipleChoice, OpenEnded
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
@@ -121,8 +120,8 @@ def predict(
     check_use(declared, str(checkpoint), word_vectors, attentions)
     if counterexamples is not None and not declared.explains:
         raise InputError(f"--counterexamples: {checkpoint} does not rank images; remove it")
-    inputs = ModelInputs.open(model.config, str(checkpoint), features, captions, candidates, processor.image_kind)
-    check_same_features(inputs.images, processor, str(checkpoint))
+    inputs = ModelInputs(model.config, str(checkpoint), features, captions, candidates, processor.image_kind)
+    check_same_features(inputs.images, processor.image_kind, str(checkpoint))
     progress("reading questions", 0, 1)
     is_open, group = declared.open_ended, getattr(model.config, "group", None)
     form: QuestionForm = processor.texts.form if is_open else "text"
@@ -133,11 +132,11 @@ def predict(
     questions, skipped = inputs.of(data.splits[chosen], skip_missing)
     task: MultipleChoice | OpenEnded
     if is_open:
-        task = OpenEnded(data.texts, processor.texts, processor.inputs, inputs.images, answers_of(model))
+        task = OpenEnded(data.texts, processor, inputs.images, answers_of(model))
         task.unknown_words(questions)
     else:
-        text = with_word_vectors(processor.text, word_vectors)
-        task = MultipleChoice(data.texts, questions.used_texts(), text, processor.inputs, inputs.images)
+        processor.text = with_word_vectors(processor.text, word_vectors)
+        task = MultipleChoice(data.texts, questions.used_texts(), processor, inputs.images)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if processes.is_main_process:
