@@ -2,31 +2,29 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.audits.figures.charts import Drawing, Label, Shape
-from hf_vqa_mc.audits.figures.figure import Described, Description, Figure, Number, Table, number_text
+from hf_vqa_mc.audits.figures.figure import Described, Description, Figure, Number, number_text
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
-from hf_vqa_mc.report.pages import drawing_styles, rendered
+from hf_vqa_mc.report.charts import CHARTS, Drawing
+from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.text.tables import TextTable, csv_bytes
 
 DESCRIBED = FolderKind("vqa-mc describe")
 REPORT, FIGURES, FOLDER = "report.html", "describe.json", "figures"
 SHOWN = 40  # maximum number of rows of a table on the page; all are in the CSV files
-CELL, TITLE = 80, 200  # maximum number of characters of a cell, and of a title or text of a drawing
-FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
+CELL = 80  # maximum number of characters of a cell
 
 
 def headline_numbers(done: Description) -> Iterator[tuple[Figure, str, list[Number | None]]]:
     """Each figure's headline numbers: figure, name of the number, and its value in each dataset."""
-    for one in done.figures:
-        for name in dict.fromkeys(name for _, found in one.sides for name in found.numbers):
-            yield one.figure, name, [found.numbers.get(name) for _, found in one.sides]
+    for figure, sides in done.figures:
+        for name in dict.fromkeys(name for _, found in sides for name in found.numbers):
+            yield figure, name, [found.numbers.get(name) for _, found in sides]
 
 
 def number_table(done: Description) -> TextTable:
@@ -41,65 +39,40 @@ def number_table(done: Description) -> TextTable:
     return TextTable(columns, ("figure", "number"), ("figure", "number"))
 
 
-def _section(one: Described) -> dict[str, Any]:
+def _drawing(one: Described) -> Drawing | None:
+    """The chart; None if there is nothing to draw."""
+    name, *columns = one.figure.chart or ("",)
+    drawing: Drawing | None = CHARTS[name](one.sides, *columns) if name else None
+    return drawing
+
+
+def _section(figure: Figure, sides: Iterable[tuple[str, Any]], drawing: Drawing | None) -> dict[str, Any]:
     """The values of a figure for the page."""
     from markupsafe import Markup
 
-    drawing, title = one.drawing(), one.figure.title
-    numbers = dict.fromkeys(name for _, found in one.sides for name in found.numbers)
+    numbers, tables = dict[str, list[str]](), []
+    for name in dict.fromkeys(name for _, found in sides for name in found.numbers):
+        numbers[plain(name, CELL)] = [plain(number_text(found.numbers.get(name)), CELL) for _, found in sides]
+    for name, columns in ((name, found.table) for name, found in sides if found.table):
+        rows = zip(*(column[:SHOWN] for column in columns.values()), strict=True)
+        tables.append(
+            {
+                "name": plain(name, 120),
+                "heads": [(key, not any(isinstance(one, str) for one in column)) for key, column in columns.items()],
+                "rows": [[plain(number_text(cell), CELL) for cell in row] for row in rows],
+                "more": max(len(next(iter(columns.values()))) - SHOWN, 0),
+            }
+        )
     return {
-        "id": one.figure.name,
-        "title": title,
-        "source": one.figure.source,
-        "sentence": one.figure.sentence,
-        "drawing": drawing and Markup(svg(drawing, title)),  # whose texts are escaped
-        "numbers": {
-            plain(name, CELL): [plain(number_text(found.numbers.get(name)), CELL) for _, found in one.sides]
-            for name in numbers
-        },
-        "tables": [_table(name, found.table) for name, found in one.sides if found.table],
-        "reasons": [
-            f"{plain(name, 120)}: {why}" for (name, _), why in zip(one.sides, one.reasons, strict=True) if why
-        ],
+        "id": figure.name,
+        "title": figure.title,
+        "source": figure.source,
+        "sentence": figure.sentence,
+        "drawing": drawing and Markup(drawing.svg(figure.title)),  # whose texts are escaped
+        "numbers": numbers,
+        "tables": tables,
+        "reasons": [f"{plain(name, 120)}: {found.why}" for name, found in sides if found.why],
     }
-
-
-def _table(name: str, columns: Table) -> dict[str, Any]:
-    rows = zip(*(column[:SHOWN] for column in columns.values()), strict=True)
-    is_text = {key: any(isinstance(cell, str) for cell in column) for key, column in columns.items()}
-    return {
-        "name": plain(name, 120),
-        "heads": [(key, not is_text[key]) for key in columns],
-        "rows": [[plain(number_text(cell), CELL) for cell in row] for row in rows],
-        "more": max(len(next(iter(columns.values()))) - SHOWN, 0),
-    }
-
-
-def svg(drawing: Drawing, title: str, file: bool = False) -> str:
-    """An SVG element; with ``file``, one with its own colours and background."""
-    width, height = f"{drawing.width:g}", f"{drawing.height:g}"
-    look = ""
-    if file:
-        look = f"<style>{drawing_styles()}text {{ font-family: {FONT}; }}</style>"
-        look += f'<rect class="fill-paper" width="{width}" height="{height}"/>'
-    about = f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(plain(title, TITLE))}"'
-    shapes = "".join([*map(_shape, drawing.shapes), *map(_label, drawing.labels)])
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" {about}>{look}{shapes}</svg>'
-
-
-def _shape(one: Shape) -> str:
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in one.points)
-    if not one.filled:
-        width = 1 if one.colour == "hair" else 1.8
-        return f'<polyline class="line-{one.colour}" stroke-width="{width}" points="{points}"/>'
-    title = f"<title>{escape(plain(one.title, TITLE))}</title>" if one.title else ""
-    return f'<polygon class="fill-{one.colour}" points="{points}">{title}</polygon>'
-
-
-def _label(one: Label) -> str:
-    turn = f' transform="rotate({one.angle:.1f} {one.x:.1f} {one.y:.1f})"' if one.angle else ""
-    at = f'x="{one.x:.1f}" y="{one.y:.1f}" text-anchor="{one.anchor}"{turn}'
-    return f'<text class="fill-{one.colour}" font-size="{one.size:g}" {at}>{escape(plain(one.text, TITLE))}</text>'
 
 
 def check_description_folder(folder: Path, option: str, inputs: Iterable[Path], overwrite: bool = False) -> None:
@@ -113,24 +86,24 @@ def _staged(folder: Path, done: Description, overwrite: bool = False) -> Iterato
     """Write a description: report.html, describe.json, and figures/NAME.csv and .svg."""
     import pandas as pd
 
-    names = [plain(name, 120) for name in done.names]
+    names, drawings = [plain(name, 120) for name in done.names], list(map(_drawing, done.figures))
     values = {
         "title": " and ".join(names),
         "names": names,
         "notes": [plain(note, 400) for note in done.notes],
-        "figures": list(map(_section, done.figures)),
+        "figures": [_section(*one, drawing) for one, drawing in zip(done.figures, drawings, strict=True)],
     }
     page = rendered("description.html.jinja", values)  # self-contained, and safe with malicious texts
     contents = {REPORT: page.encode(), FIGURES: json_bytes(done.as_json(), indent=1)}
-    for one in done.figures:
-        path = f"{FOLDER}/{one.figure.name}"
-        frames = {name: pd.DataFrame(found.table, dtype=object) for name, found in one.sides if found.table}
+    for (figure, sides), drawing in zip(done.figures, drawings, strict=True):
+        path = f"{FOLDER}/{figure.name}"
+        frames = {name: pd.DataFrame(found.table, dtype=object) for name, found in sides if found.table}
         for name, frame in frames.items() if len(names) > 1 else ():  # below each other
             frame.insert(0, "dataset", name)
         if frames:
             contents[f"{path}.csv"] = csv_bytes(pd.concat(frames.values()))
-        if drawing := one.drawing():
-            contents[f"{path}.svg"] = svg(drawing, one.figure.title, file=True).encode()
+        if drawing:
+            contents[f"{path}.svg"] = drawing.svg(figure.title, file=True).encode()
     with new_folder(folder, DESCRIBED, overwrite) as new:
         (new.tree / FOLDER).mkdir()
         for name, content in contents.items():

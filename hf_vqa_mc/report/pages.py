@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.figures.charts import COLOURS
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.report import plain_text
+from hf_vqa_mc.report.charts import colour_styles, drawing_styles
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -84,25 +84,12 @@ def as_data(value: object) -> str:
     return htmlsafe_json_dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _colours(prefix: str, colours: Mapping[str, tuple[str, str]]) -> str:
-    """CSS of the colours in light and dark mode."""
-    light, dark = ("".join(f" --{prefix}-{name}: {both[n]};" for name, both in colours.items()) for n in (0, 1))
-    return f":root {{{light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}\n"
-
-
 def _kind_styles() -> str:
     """CSS of the choice kinds."""
     border, colour = "border-left-color: var(--kind-{0}) !important;", "color: var(--kind-{0});"
     rule = f".kind-{{0}} {{{{ {border} }}}}\n.set.{{0}} h3 {{{{ {colour} }}}}\n"
     colours = {name: (kind.colour, kind.dark_colour) for name, kind in CHOICE_KINDS.items()}
-    return _colours("kind", colours) + "".join(map(rule.format, CHOICE_KINDS))
-
-
-def drawing_styles() -> str:
-    """CSS of drawings, by the classes that `description.svg` uses."""
-    rule = ".fill-{0} {{ fill: var(--draw-{0}); }}\n.line-{0} {{ stroke: var(--draw-{0}); }}\n"
-    shared = ".drawing polyline { fill: none; }\n.drawing text { dominant-baseline: central; }\n"
-    return _colours("draw", COLOURS) + shared + "".join(map(rule.format, COLOURS))
+    return colour_styles("kind", colours) + "".join(map(rule.format, CHOICE_KINDS))
 
 
 def _part(name: str) -> str:

@@ -94,7 +94,7 @@ class DescribeResult(Result):
         """The table of a figure, of the first (0) or second (1) dataset; empty where it does not apply."""
         from hf_vqa_mc.errors import unknown_name
 
-        found = {one.figure.name: one.sides[dataset][1].table for one in self.description.figures}
+        found = {one.name: sides[dataset][1].table for one, sides in self.description.figures}
         if figure not in found:
             raise unknown_name("figure", figure, found)
         return frame_of(found[figure], dtype=object)
@@ -138,7 +138,7 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
         other = replace(settings, dataset=settings.against, config=settings.against_config)
         datasets.append(read_data(other, progress))
     if captions is not None:
-        datasets = [replace(data, captions=of_images(data.images, captions)) for data in datasets]
+        datasets = [replace(data, captions=(of_images(data.images, captions),)) for data in datasets]
     done = DescribeResult(describe_data(datasets, figures, progress), settings)
     if settings.output is None:
         return done
