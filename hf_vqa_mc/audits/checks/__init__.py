@@ -49,13 +49,7 @@ class Linting:
 
 
 def read_known(path: Path) -> pa.Table:
-    """Read a list of known issues: a file that the linter wrote, or any table with check and question_id.
-
-    The table has check, question_id and, optionally, split, as text.
-
-    Raises:
-        InputError: it cannot be read, or lacks a column.
-    """
+    """Known issues, with check, question_id and, optionally, split, of a file that the linter wrote or any table."""
     if not path.is_file():
         raise InputError(f"--ignore {path}: no such file")
     printed = read_json(path) if file_form(path) == "json" else None
@@ -80,11 +74,7 @@ def read_known(path: Path) -> pa.Table:
 def lint_benchmark(
     options: BenchmarkOptions, known: pa.Table | None, skip_images: bool, progress: Progress
 ) -> Linting:
-    """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out.
-
-    Raises:
-        InputError: it is no benchmark, or most rows of a split cannot be read.
-    """
+    """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out."""
     linted = read_linted(options, progress, skip_images)
     parts = []
     for done, check in enumerate(_ordered()):

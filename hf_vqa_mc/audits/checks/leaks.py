@@ -33,7 +33,6 @@ def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted
 
 
 def _questions(linted: Linted) -> Issues:
-    """Rows whose question is in the training split: with the image, or without images with choices and target."""
     codes, valid = linted.data.row_keys
     if not linted.data.images.valid.any():
         codes = pairs(np.unique(codes, return_inverse=True)[1], linted.data.targets.comparable.codes)
@@ -61,7 +60,6 @@ def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
 
 
 def _predictive(linted: Linted) -> Issues:
-    """Columns, ids and row numbers that predict the position of the target."""
     found = []
     for split, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         labels = linted.data.labels[rows]
@@ -106,7 +104,6 @@ def _predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[fl
 
 
 def _repeating(linted: Linted) -> Issues:
-    """Columns that are the target's text in most rows."""
     targets, found = linted.data.targets.comparable, []
     for name, column in _columns(linted):
         keys = column.comparable
@@ -118,7 +115,6 @@ def _repeating(linted: Linted) -> Issues:
 
 
 def _named(linted: Linted) -> Issues:
-    """Rows whose image name or id contains the target, and no decoy."""
     names = [*named(linted.own_columns, (*IMAGE_PATH, *IMAGE_ID, "image")), *named(linted.own_columns, QUESTION_ID)]
     flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
     rows, details = [np.zeros(0, np.int64)], list[str]()
