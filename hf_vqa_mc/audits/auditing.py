@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class Audit:
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
-        """(rows,): P(target) that `probabilities` gives the target, NaN in rows that were not evaluated."""
+        """(rows,): P(target) of the target by `probabilities`."""
         return None if self.probabilities is None else self.probabilities[:, 0]
 
     @cached_property
@@ -195,24 +195,16 @@ class Audit:
             return None
         bias = self.bias[np.isfinite(self.bias)]
         counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
-        bins = zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
-        histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
+        bins = zip(pairwise(ends.tolist()), counts.tolist(), strict=True)
+        histogram = [{"from": low, "to": high, "rows": count} for (low, high), count in bins]
         return {"mean": float(bias.mean()), "histogram": histogram}
 
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
-    """Find the shortcuts of the audited split.
+    """Find the shortcuts of the audited split; raises InputError if vectors, features or language model are unusable.
 
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.
-
-    Args:
-        benchmark: from `benchmarks.read_benchmark`.
-        settings: which probes are run.
-        progress: called with (step, done, total).
-
-    Raises:
-        InputError: the word vectors, features or language model cannot be used.
     """
     settings, benchmark = settings or ProbeSettings(), without_wide_rows(benchmark)
     started, vectors = time.monotonic(), None

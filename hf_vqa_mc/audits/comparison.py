@@ -75,11 +75,7 @@ def split_hashes(benchmark: "Benchmark") -> dict[str, dict[str, Any]]:
 
 
 def read_audit(path: Path) -> dict[str, Any]:
-    """The content of an audit.json.
-
-    Raises:
-        InputError: it does not exist, or is not of ``vqa-mc audit``.
-    """
+    """The content of an audit.json; raises InputError if it does not exist, or is not of ``vqa-mc audit``."""
     expected = "give an audit.json that vqa-mc audit wrote"
     if not path.is_file():
         raise InputError(f"{path}: {'this is a folder' if path.is_dir() else 'no such file'}; {expected}")
@@ -119,23 +115,20 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
 
 def compare_rows(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     """Compare the rows of each split by `split_hashes`."""
-    checks = []
-    for name, *both in _pairs(old, new):
-        shown = [
-            one and f"{one['rows']:,} rows, content {one['content'][:12]}, order {one['order'][:12]}" for one in both
-        ]
-        checks.append(Check.of(f"rows of {name}", both[0] == both[1], *shown))
-    return checks
+    about = "{rows:,} rows, content {content:.12}, order {order:.12}"
+    return [
+        Check.of(f"rows of {name}", both[0] == both[1], *(one and about.format(**one) for one in both))
+        for name, *both in _pairs(old, new)
+    ]
 
 
 def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> list[str]:
     """The significant shortcuts whose gain's interval lies above that of the old audit by more than ``most``."""
-    both = ((what, before, now) for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)) if before and now)
     return [
         what
-        for what, before, now in both
-        if now["alarm"] and now["inputs"] != ProbeInputs.EVERYTHING and now["low"] - before["high"] > most
-        if _comparable(now, old, new)
+        for what, before, now in _pairs(_shortcuts(old), _shortcuts(new))
+        if before and now and now["alarm"] and now["inputs"] != ProbeInputs.EVERYTHING
+        if now["low"] - before["high"] > most and _comparable(now, old, new)
     ]
 
 

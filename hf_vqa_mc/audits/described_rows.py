@@ -126,7 +126,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     """The rows of a benchmark, of all splits or only of one."""
     splits = [split for name, split in benchmark.splits.items() if only in (None, name)]
     rows = pa.concat_tables(split.rows for split in splits)
-    choices, labels, kinds = Lists.of(rows["choices"]), rows["label"].to_numpy(), rows["choice_kinds"]
+    choices, labels, kinds = Lists(rows["choices"]), rows["label"].to_numpy(), rows["choice_kinds"]
     columns = {
         "split": pa.chunked_array(pa.repeat(split.name, split.rows.num_rows) for split in splits),
         "answer_type": pa.chunked_array(_texts(split.original, "answer_type") for split in splits),
@@ -135,11 +135,11 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     left_out = (f"{name} is left out: {why}" for name, why in benchmark.left_out.items())
     return replace(
         _data(benchmark.dataset, benchmark.config, only, columns, rows["answers"]),
-        targets=choices.flat.take(choices.starts + labels).compacted(),
+        targets=Column.of(as_lists(rows["choices"])[0].take(pa.array(choices.starts + labels))),
         choices=choices,
         labels=labels,
         ordered=benchmark.test.ordered,
-        choice_kinds=Lists.of(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else NO_LISTS,
+        choice_kinds=Lists(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else NO_LISTS,
         notes=(*benchmark.notes, *left_out),
     )
 
@@ -182,7 +182,7 @@ def _data(dataset: str, config: str | None, only: str | None, columns: Columns, 
     types = {"question type": kind, "answer type": answer_type}
     types = {name: column for name, column in types.items() if column.different > 1}
     several = (pc.max(pc.list_value_length(answers)).as_py() or 0) > 1
-    return Data(*names, split, question, answer, image, kind, types, Lists.of(answers) if several else NO_LISTS)
+    return Data(*names, split, question, answer, image, kind, types, Lists(answers) if several else NO_LISTS)
 
 
 def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:

@@ -1,6 +1,6 @@
 """Similarity of a row's choices to each other and to the question, by characters, words and embeddings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,6 @@ JOINTS = str.maketrans("", "", " -'’")
 
 Numbers = NDArray[np.integer]
 Lists = Any  # sparse csr (texts, items): the items of each text, such as words, perhaps several times
-
-
-def choice_pairs(keys: Numbers) -> Iterator[tuple[Numbers, int, int, Numbers, Numbers]]:
-    """Each pair of columns: the rows that have both, the columns, and the texts (these rows,) in each.
-
-    ``keys`` are text numbers (rows, choices), padded with MISSING. Rows of more than MOST_CHOICES are left out.
-    """
-    sizes = (keys != MISSING).sum(axis=1)
-    sizes[sizes > MOST_CHOICES] = 0
-    for column in range(1, int(sizes.max(initial=0))):
-        rows = np.flatnonzero(sizes > column)
-        for other in range(column):
-            yield rows, column, other, keys[rows, column], keys[rows, other]
 
 
 @njit(cache=True)
@@ -105,11 +92,9 @@ def trigram_codes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.
 
 
 def trigram_similarity(rows: Rows) -> NDArray[np.float64]:
-    """Similarity of each choice to the other choices of its row: Jaccard index of their character trigrams.
+    """Sum of each choice's similarity to the other choices of its row, the Jaccard index of their character trigrams.
 
-    Returns:
-        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL; 0 in rows with
-        more than MOST_CHOICES.
+    float64 (rows, choices), integers in units of 1 / IDENTICAL; 0 in rows with more than MOST_CHOICES.
     """
     codes, text = trigram_codes(rows.vocabulary.key_texts)
     ones, number = np.ones(len(text), np.bool_), np.unique(codes, return_inverse=True)[1]
@@ -162,11 +147,14 @@ def containing(rows: Rows) -> NDArray[np.bool_]:
     spaces = pc.count_substring(pa.array(short, pa.large_string()), " ").to_numpy()
     joined = pa.array([text.translate(JOINTS) or None for text in short], pa.large_string()).dictionary_encode()
     codes = joined.indices.fill_null(MISSING).to_numpy()
-    for row, _, _, one, other in choice_pairs(rows.keys[:, :MOST_CHOICES]):
-        found[row] |= (codes[one] == codes[other]) & (codes[one] != MISSING) & (one != other)
-        left = (spaces[one] != spaces[other]) & ~found[row]
-        distinct, number = np.unique(pairs(one[left], other[left]), return_inverse=True)
-        both = zip(*(side.tolist() for side in unpaired(distinct)), strict=True)
-        inside = [padded[a] in padded[b] or padded[b] in padded[a] for a, b in both]
-        found[row[left]] = np.array(inside, np.bool_)[number]
+    for column in range(1, min(rows.keys.shape[1], MOST_CHOICES)):
+        row = np.flatnonzero(rows.sizes > column)
+        for other_column in range(column):
+            one, other = rows.keys[row, column], rows.keys[row, other_column]
+            found[row] |= (codes[one] == codes[other]) & (codes[one] != MISSING) & (one != other)
+            left = (spaces[one] != spaces[other]) & ~found[row]
+            distinct, number = np.unique(pairs(one[left], other[left]), return_inverse=True)
+            both = zip(*(side.tolist() for side in unpaired(distinct)), strict=True)
+            inside = [padded[a] in padded[b] or padded[b] in padded[a] for a, b in both]
+            found[row[left]] = np.array(inside, np.bool_)[number]
     return found

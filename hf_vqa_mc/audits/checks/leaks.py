@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
 from hf_vqa_mc.audits.checks.rows import matches
-from hf_vqa_mc.audits.rows import LEAST_ROWS, PERIODS, row_number_groups
+from hf_vqa_mc.audits.rows import BLOCKS, LEAST_ROWS, PERIODS, row_blocks
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
 from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
@@ -72,7 +72,8 @@ def _predictive(linted: Linted) -> Issues:
 
 
 def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    yield from ((f"the row number ({name})", groups) for name, groups in row_number_groups(len(rows)))
+    yield from ((f"the row number (period {period})", np.arange(len(rows)) % period) for period in PERIODS)
+    yield "the row number (blocks)", row_blocks(len(rows), BLOCKS[0])
     for name, column in _columns(linted):
         codes = column.codes[rows].astype(np.int64)
         if len(np.unique(codes)) <= MOST_VALUES:

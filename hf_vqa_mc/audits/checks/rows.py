@@ -198,7 +198,7 @@ def _marked_up(column: Column) -> NDArray[np.bool_]:
 
 
 def _mojibake(column: Column) -> NDArray[np.bool_]:
-    return np.array(["\ufffd" in text or not text.isascii() and is_mojibake(text) for text in column.texts], np.bool_)
+    return np.array(["\ufffd" in text or is_mojibake(text) for text in column.texts], np.bool_)
 
 
 def is_mojibake(text: str) -> bool:

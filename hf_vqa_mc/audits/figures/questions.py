@@ -77,7 +77,7 @@ def first_words(data: Data) -> Found:
     Shares below 0.2% are left out, as in the paper.
     """
     vocabulary = data.questions.words.vocabulary
-    tree = Tree.of(data.questions.words, DEPTH)
+    tree = Tree(data.questions.words, DEPTH)
     counts = tree.counts(data.questions.counts)
     children: dict[int, list[int]] = {}
     frequent = np.flatnonzero(counts >= max(SMALLEST_ARC * len(data), 1))
@@ -118,7 +118,7 @@ def question_lengths(data: Data) -> Found:
 def by_beginning(data: Data) -> Column:
     """The type of each row's question: its longest beginning that at least LEAST of the questions have."""
     counts, words = data.questions.counts, data.questions.words
-    tree = Tree.of(words, LONGEST)
+    tree = Tree(words, LONGEST)
     frequent = np.append(tree.counts(counts) >= max(LEAST * counts.sum(), 2), False)
     types = np.full(len(counts), MISSING, np.int64)
     for column in tree.nodes.T:
