@@ -52,10 +52,7 @@ def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDA
             features = _write_features(folder / "features", dict(zip(names, context.images[0][of_rows], strict=True)))
         logits = _trained_logits(folder, model, features, context)
     rows = context.shuffled.take(part.test)
-    odds = np.full(rows.valid.shape, -np.inf)
-    row, column = rows.valid.nonzero()
-    odds[row, column] = logits[row, rows.positions[row, column]]
-    return odds
+    return np.where(rows.valid, np.take_along_axis(logits, np.maximum(rows.positions, 0), axis=1), -np.inf)
 
 
 def _table(split: Split, side: str) -> pa.Table:

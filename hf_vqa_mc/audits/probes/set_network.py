@@ -5,7 +5,7 @@ judge each choice by itself miss relations between choices: with decoys of two k
 that fits both.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -76,8 +76,7 @@ class _WeightedSums(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, gradient: Tensor, *given: Tensor) -> Tensor:  # noqa: ANN401
         """Sums of rows of ``table``, (offsets, dimensions); ``given`` are features, offsets and weights."""
-        ctx.inputs = gradient, *given
-        features, offsets, weights = given
+        ctx.inputs, (features, offsets, weights) = (gradient, *given), given
         return functional.embedding_bag(features, table, offsets, mode="sum", per_sample_weights=weights)
 
     @staticmethod
@@ -146,30 +145,27 @@ class _SetNetwork(nn.Module):
         found, number = self.choice(choices[valid])
         starts = functional.pad(valid.sum(dim=1).cumsum(0)[:-1], (1, 0))
         total = functional.embedding_bag(number, found[:, 1 : 1 + DIMENSIONS].contiguous(), starts, mode="sum")
-        context = torch.cat([torch.ones(len(rows), 1), total, *self._seen(rows)], dim=1)
+        seen = [torch.ones(len(rows), 1), total]
+        if self.question is not None and self.of_question is not None:
+            questions, of_row = self.question(torch.from_numpy(self.inputs.questions[rows]))
+            seen.append(functional.embedding(of_row, self.of_question(questions)))
+        if self.of_image is not None and self.inputs.images is not None:
+            seen.append(self.of_image(torch.from_numpy(self.inputs.images(rows))))
+        context = torch.cat(seen, dim=1)
         # functional.embedding: the gradient of indexing is several times slower
         row = valid.nonzero()[:, 0]
         odds = (functional.embedding(number, found) * functional.embedding(row, context)).sum(dim=1)
         return torch.full(valid.shape, -torch.inf).masked_scatter(valid, odds)
 
-    def _seen(self, rows: Rows) -> Iterator[Tensor]:
-        """The vectors of the question and of the image, (rows, DIMENSIONS) each."""
-        if self.question is not None and self.of_question is not None:
-            found, number = self.question(torch.from_numpy(self.inputs.questions[rows]))
-            yield functional.embedding(number, self.of_question(found))
-        if self.of_image is not None and self.inputs.images is not None:
-            yield self.of_image(torch.from_numpy(self.inputs.images(rows)))
-
 
 class _Dropout(nn.Module):
-    """Dropout with a generator of its own."""
+    """Dropout with a generator of its own, while training."""
 
     def __init__(self, share: float, generator: Generator) -> None:
         super().__init__()
         self.share, self.generator = share, generator
 
     def forward(self, values: Tensor) -> Tensor:
-        """The values, some of which are 0 while training."""
         if not self.training or not self.share:
             return values
         kept = torch.rand(values.shape, generator=self.generator) >= self.share
@@ -316,9 +312,8 @@ def set_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.floa
 
 def _image_vectors(context: Context, every: Rows, n_train: int) -> Callable[[Rows], NDArray[np.float32]]:
     """A function from indices into ``every`` to standardised image vectors, 0 for rows without an image."""
-    vectors = context.images[0]
+    vectors, of_rows = context.images[0], np.searchsorted(context.used, every)
     assert vectors is not None  # noqa: S101  else no probe that sees images is run
-    of_rows = np.searchsorted(context.used, every)
     sample = vectors[of_rows[np.linspace(0, n_train - 1, min(n_train, 10_000)).astype(np.int64)]]
     sample = sample[np.isfinite(sample).all(axis=1)]
     if not len(sample):
