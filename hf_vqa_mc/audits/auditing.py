@@ -29,8 +29,7 @@ from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10  # below this effective number of images, the audit warns that intervals are wide
-MIN_TYPE_ROWS, MAX_TYPES = 30, 40
-"""Minimum number of rows of a listed question type, and maximum number of listed types."""
+MIN_TYPE_ROWS, MAX_TYPES = 30, 40  # minimum rows of a listed question type, and maximum number of listed types
 MAX_QUESTION_IDS = 20  # question ids listed for a finding
 BIAS_BINS = 20  # bins of the histogram of bias scores
 
@@ -43,12 +42,10 @@ class Audit:
     rows: Rows  # rows of the audited split
     gains: list[Gain]  # largest first
     findings: list[Finding]
-    ambiguous: dict[str, NDArray[np.bool_]]
-    """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
+    ambiguous: dict[str, NDArray[np.bool_]]  # reason to mask (rows, choices) of possibly correct decoys
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
-    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)
-    """the closed sets by inputs with which every strategy has exactly the accuracy of chance"""
+    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)  # see `exact_sets`
     settings: ProbeSettings = field(default_factory=ProbeSettings)
     word_vectors_sha256: str | None = None
 

@@ -27,8 +27,7 @@ class ExactSets(NamedTuple):
     """Closed sets due to which every strategy with some inputs has exactly the accuracy of chance."""
 
     number: int  # number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices
-    groups: NDArray[np.int64]
-    """(rows,): number of the rows with the same inputs and choices, which hold one or more sets"""
+    groups: NDArray[np.int64]  # (rows,): number of the rows with the same inputs and choices, one or more sets
 
 
 def exact_sets(

@@ -49,8 +49,7 @@ class Data:
     confidences: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one; empty without any"""
     choices: Lists = NO_LISTS  # without rows if questions have no choices
-    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """(rows,): index of the target in ``choices``"""
+    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # (rows,): index of the target
     ordered: bool = True  # whether the benchmark defines the order of choices
     choice_kinds: Lists = NO_LISTS
     steps: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -110,11 +109,7 @@ class Data:
 
 
 def read_data(options: BenchmarkOptions, progress: Progress) -> Data:
-    """Read the rows of all splits, or of ``options.split``.
-
-    Raises:
-        InputError: the dataset cannot be read as a benchmark, nor has it open-ended questions with answers.
-    """
+    """Read the rows of all splits, or of ``options.split``, of a benchmark or else of an open-ended dataset."""
     try:
         benchmark = load(options, progress)
     except NoChoices:

@@ -18,10 +18,8 @@ from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
-MIN_ROWS = 20
-"""Minimum number of rows that present a text; at least a fifth of it must be expected targets, and as many decoys."""
-MIN_IMAGES = 10
-"""Minimum number of images with which a text is presented; a text with fewer images may be specific to them."""
+MIN_ROWS = 20  # minimum rows that present a text, of them a fifth expected targets, and as many decoys
+MIN_IMAGES = 10  # minimum number of images with which a text is presented; with fewer it may be specific to them
 MAX_CHARACTERS = 120  # characters of a text in the result
 
 
@@ -50,10 +48,7 @@ def percent(count: float, of: float) -> str:
 
 
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
-    """Odd choices, duplicate rows, and leaks to other splits.
-
-    ``numbered`` has the rows of ``splits``, from one call of `number_rows`.
-    """
+    """Odd choices, duplicate rows, and leaks to other splits; ``numbered`` is of `number_rows`."""
     rows, split, found = numbered[audited], splits[audited], list[Finding]()
     decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
     n_decoys = int(decoys.sum())

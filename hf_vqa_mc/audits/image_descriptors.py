@@ -79,8 +79,7 @@ def image_sizes(split: Split, most: int = MOST_SIZES) -> NDArray[np.int64]:
 class Described(NamedTuple):
     """Descriptors of a split's images."""
 
-    vectors: NDArray[np.float32]
-    """(rows, DIMENSIONS): the descriptor of the row's image, or the mean of all if that was not read"""
+    vectors: NDArray[np.float32]  # (rows, DIMENSIONS): of the row's image, or the mean of all if that was not read
     images: int  # number of images read
     broken: int  # number of unreadable or too large images
     left_out: int  # number of images that were not sampled

@@ -18,8 +18,7 @@ from hf_vqa_mc.text.comparison import differ_in_case
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.operators import comparable_keys
 
-PADDING, LEAST_CELLS = 10, 10_000_000
-"""Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
+PADDING, LEAST_CELLS = 10, 10_000_000  # maximum size of (rows, choices): relative to the choices, or in cells
 PERIODS = range(2, 13)  # periods of labels that are searched for
 BLOCKS, LEAST_ROWS = (20, 5, 100), 20
 """Maximum numbers of blocks of rows whose labels are compared (the linter: the first), and minimum rows of each."""

@@ -19,8 +19,7 @@ MOST_LETTERS = 400  # maximum number of characters of a choice that are compared
 MOST_WORDS = 400  # maximum number of words of a choice and of a question that are compared
 MOST_CHOICES = 100  # maximum number of choices of a row that are compared pairwise
 CHOICES_AT_ONCE = 1 << 16  # choices whose embeddings are multiplied at a time
-IDENTICAL = 1_000_000
-"""Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
+IDENTICAL = 1_000_000  # similarity of a text to itself; integers, so that equal sums are exactly equal
 JOINTS = str.maketrans("", "", " -'’")
 
 Numbers = NDArray[np.integer]
@@ -50,11 +49,10 @@ def _shares(one: Numbers, other: Numbers, first: Numbers, items: Numbers) -> NDA
 
 
 def similarity_sums(keys: Numbers, lists: Lists, binary: bool) -> NDArray[np.int64]:
-    """Sum of each choice's similarity to the other choices of its row, (rows, choices).
+    """Sum of each choice's similarity to the other choices of its row, (rows, choices); 0 in rows of > MOST_CHOICES.
 
     Similarity is the Jaccard index of the texts' items in units of 1 / IDENTICAL; if ``binary`` it is 1 for texts that
-    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING; rows of more than
-    MOST_CHOICES have 0.
+    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING.
     """
     lists.sort_indices()
     return _similarity_sums(keys, lists.indptr.astype(np.int64), lists.indices, binary)
@@ -119,10 +117,7 @@ def words_in_question(rows: Rows) -> NDArray[np.float64]:
 
 
 def question_cosines(rows: Rows) -> NDArray[np.float64]:
-    """Cosine of each choice's embedding with its question's, in [-1, 1], float64 (rows, choices); 0 for padding.
-
-    The embeddings are the static ones of the package ``wordllama``.
-    """
+    """Cosine of each choice's static embedding (``wordllama``) with its question's, (rows, choices); 0 for padding."""
     family, row, cosines = embedding_families()[0], rows.valid.nonzero()[0], np.zeros(rows.valid.sum())
     used, choice = np.unique(rows.texts[rows.valid], return_inverse=True)
     asked, question = np.unique(rows.questions[row], return_inverse=True)
@@ -137,10 +132,9 @@ def question_cosines(rows: Rows) -> NDArray[np.float64]:
 
 
 def containing(rows: Rows) -> NDArray[np.bool_]:
-    """Whether a choice of a row contains another, bool (rows,).
+    """Whether a choice of a row contains another one of another comparable text among the first MOST_CHOICES, (rows,).
 
-    Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
-    tail", "ponytail"). Choices with the same comparable text, or after the first MOST_CHOICES of a row, do not count.
+    As whole words ("red", "red and white"), or except for spaces, hyphens and apostrophes ("pony tail", "ponytail").
     """
     short, found = [text[:MOST_LETTERS] for text in rows.vocabulary.key_texts], np.zeros(len(rows), np.bool_)
     padded = [f" {text} " if text else "\0" for text in short]

@@ -306,5 +306,4 @@ def _ticks(highest: float, whole: bool = False) -> list[float]:
     return [step * number for number in range(int(highest / step + 1e-9) + 1)]
 
 
-CHARTS: dict[str, Any] = {one.__name__: one for one in (bars, lines, stacked, sunburst)}
-"""By the name that `Figure.chart` has."""
+CHARTS: dict[str, Any] = {one.__name__: one for one in (bars, lines, stacked, sunburst)}  # see `Figure.chart`

@@ -23,10 +23,8 @@ from hf_vqa_mc.scoring.matching import match
 from hf_vqa_mc.scoring.predictions import read_predictions
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations
 
-CHOICE, TYPE, ORIGIN = 160, 60, 160
-"""Maximum number of characters of a choice, of a question type and of a choice's origin."""
-FALLBACK = "fallback"
-"""The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
+CHOICE, TYPE, ORIGIN = 160, 60, 160  # maximum characters of a choice, a question type and a choice's origin
+FALLBACK = "fallback"  # origin of a decoy that could not be found, in a remedy's column ``choice_origins``
 UNREADABLE = b"unreadable"  # replaces the content of an image that cannot be read
 UNPUBLISHED = "(answer not published)"
 
@@ -41,15 +39,15 @@ class Example:
     choices: list[str]
     label: int  # index of the target in ``choices``
     kinds: Sequence[str] = ()  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
-    origins: Sequence[str] = ()
-    """origin of each choice, such as the question that it answers, or ``FALLBACK``; "" or empty if unknown"""
+    origins: Sequence[
+        str
+    ] = ()  # of each choice, such as the question that it answers, or ``FALLBACK``; empty if unknown
     picked: int | None = None  # index of the choice that a model or a probe picks
     bias: float | None = None  # P(target) by the probes that see no image, in [0, 1]
     images: tuple[bytes, ...] = ()  # content of image files, possibly broken
     note: str = ""  # the reason why it is shown, a filter of the report
     unreadable: str = ""  # why the image cannot be read; "" if it can, or if there is none
-    attention: NDArray[np.float64] | None = field(default=None, compare=False)
-    """(n, n): a model's attention to the image, x first"""
+    attention: NDArray[np.float64] | None = field(default=None, compare=False)  # (n, n): to the image, x first
 
     def kind(self, index: int) -> str:
         """The group of a choice: a key of `kind_legends`."""

@@ -25,8 +25,7 @@ CHECKS: Listing[Check] = Listing("check", *ROWS, *TEXTS, *LEAKS)  # in the order
 DETAIL = 200  # maximum number of characters of a detail
 COLUMNS = ("check", "severity", "split", "row", "question_id", "detail")
 KEY = ("check", "split", "question_id")  # columns by which an issue is known
-GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")
-"""Beginnings of cells that `text.tables.csv_bytes` marked, as spreadsheets would take them for formulas."""
+GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")  # beginnings of cells that `text.tables.csv_bytes` marked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,8 +36,7 @@ class Linting:
     rows: int  # number of checked rows, those that cannot be read included
     read_as: str
     notes: list[str]
-    issues: pa.Table
-    """``COLUMNS``, the most severe first; split, row and question_id are null for issues of the whole benchmark"""
+    issues: pa.Table  # ``COLUMNS``, the most severe first; no split, row and question_id: of the whole benchmark
     ignored: int  # number of issues that the list of known ones has
     stale: list[str]  # entries of the list of known issues that were not found again
 

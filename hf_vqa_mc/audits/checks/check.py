@@ -33,8 +33,7 @@ WHOLE = -1  # row of an issue of the whole benchmark
 class Issues(NamedTuple):
     """The locations of a check's issues."""
 
-    rows: NDArray[np.int64] | Sequence[int]
-    """numbers of rows of all splits, see `Linted.rows`; `WHOLE` for an issue of no single row"""
+    rows: NDArray[np.int64] | Sequence[int]  # of all splits, see `Linted.rows`; `WHOLE` for no single row
     details: Sequence[str] = ()  # one for each; () for none
 
 

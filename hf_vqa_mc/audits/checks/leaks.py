@@ -17,9 +17,7 @@ from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
 MOST_VALUES = 1000  # A column with more values is not searched for labels
-PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1
-"""A column predicts the label if chi-square is so significant, and the most frequent label of each value is right in
-so many more rows than the most frequent label of all, as a fraction."""
+PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1  # a column predicts the label at such p and gain, see `_predicted`
 REPEATS = 0.9  # share of the rows in which a column that repeats the target equals it
 SHORTEST = 3  # minimum number of letters of a target that is searched for in names
 NAMED_GAIN = 0.05  # names give the target away if they have it in so many more rows than a decoy, as a fraction
@@ -86,11 +84,7 @@ def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, N
 
 
 def _predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[float, float]:
-    """How well groups of rows predict their labels, from 0.
-
-    Returns the share of rows that the most frequent label of their group adds to that of all rows, and the p of
-    Pearson's chi-square test of independence.
-    """
+    """The share of rows that the most frequent label of their group adds to that of all, and p by chi-square."""
     from scipy import stats
 
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
@@ -134,10 +128,7 @@ def _named(linted: Linted) -> Issues:
 
 
 def _contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDArray[np.bool_]:
-    """(choices,): whether the choice's comparable text, of `SHORTEST` letters or more, is in the row's name.
-
-    Names are compared in lower case, with single spaces instead of other signs; digits are removed.
-    """
+    """(choices,): whether the comparable text, of `SHORTEST` letters or more, is in the row's name, letters alone."""
     plain = pc.utf8_lower(names.distinct)
     for pattern, new in ((r"[^a-z]+", " "), (r"^ ?(.*?) ?$", r" \1 ")):
         plain = pc.replace_substring_regex(plain, pattern, new)

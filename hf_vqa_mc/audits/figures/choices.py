@@ -23,10 +23,7 @@ def choices(data: Data) -> Found:
 
 
 def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
-    """Expected labels per position (largest size,) if all positions of a row are equally likely; chi-square and p.
-
-    Pearson's statistic has one degree of freedom less than there are positions.
-    """
+    """Expected labels per position (largest size,) if all of a row's are equally likely; Pearson's statistic and p."""
     from scipy import stats
 
     most = int(sizes.max())

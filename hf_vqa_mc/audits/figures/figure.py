@@ -22,8 +22,7 @@ class Found:
     """What a figure finds in a dataset."""
 
     numbers: dict[str, Number] = field(default_factory=dict)  # headline figures
-    table: Table = field(default_factory=dict)
-    """columns of equal length: texts, integers, floats or `Share`; None for an empty cell"""
+    table: Table = field(default_factory=dict)  # columns of texts, integers, floats or `Share`; None: an empty cell
     why: str = ""  # why it does not apply to the dataset
 
 

@@ -1,8 +1,7 @@
 """Figures of questions: size, beginnings, first words, lengths, parts of speech.
 
-Parts of speech are found by rules, which know words of closed classes and frequent verbs
-(``data/parts_of_speech.yaml``) and WordNet's nouns and adjectives. A word that may be of several classes is decided by
-the words next to it.
+Rules find parts of speech, by words of closed classes and frequent verbs (``data/parts_of_speech.yaml``), WordNet's
+nouns and adjectives, and for a word of several classes by the words next to it.
 """
 
 from collections import Counter
@@ -30,8 +29,7 @@ UNLISTED = "none of the above"  # as VQA calls questions with no listed beginnin
 CLASSES = ("noun", "verb", "adjective", "preposition")
 COMPARED = 3  # nouns, verbs and adjectives are compared (Antol et al. 2015, section 4.4)
 SHOWN = 10  # most frequent words of a class in the table
-OTHER, NOUN, VERB, ADJECTIVE, PREPOSITION, DETERMINER = range(6)
-"""Classes of words; auxiliaries are verbs, determiners are counted as no class."""
+OTHER, NOUN, VERB, ADJECTIVE, PREPOSITION, DETERMINER = range(6)  # auxiliaries are verbs, determiners no class
 
 
 @figure("Size", "Antol et al. 2015, section 4; Hudson and Manning 2019, section 4.1")

@@ -32,8 +32,7 @@ _YES_NO_VERBS = frozenset(
     "is are was were am do does did can could has have had will would should may might isn't aren't doesn't".split()
 )
 
-Columns = dict[str, NDArray[np.float32]]
-"""Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
+Columns = dict[str, NDArray[np.float32]]  # feature name to values (choices,), in the order of ``valid.nonzero()``
 Tokens = NDArray[np.int64]  # (items, tokens): token numbers of each item, padded with MISSING
 TextTokens = tuple[Tokens, Tokens]  # (texts,): text numbers, ascending; (texts, most): the words of each
 ImageGroups = tuple[Tokens, NDArray[np.float32]]

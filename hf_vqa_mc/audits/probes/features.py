@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 FIRST_WORDS = 8  # number of beginnings of the question that are contexts; the last context is the whole question
 SEEN_IN = 2  # minimum number of non-zero training values of a sparse column
 
-Contexts = NDArray[np.integer]
-"""(rows,): index of the context in which each row is counted; MISSING without one: a fifth word, if there are four"""
+Contexts = NDArray[np.integer]  # (rows,): index of the context in which each row is counted; MISSING without one
 Values = NDArray[np.float64]  # (choices,)
 
 
@@ -102,7 +101,7 @@ class Features:
         training rows must be the target, a leak for models trained on the answers of the same split alone.
         """
         known, train, test = (self._rows.take(rows) for rows in (part.counted, part.train, part.test))
-        chosen = np.repeat(np.isin(np.arange(len(part.counted)), part.chosen), known.sizes)
+        chosen = np.repeat(np.isin(part.counted, part.train), known.sizes)
         decoys = max(float(np.median(known.sizes)) - 1, 1.0)
         everywhere = _counts(known, part.inner, test, np.zeros(len(known), np.int64), np.zeros(len(test), np.int64))
         frequent = [count >= max(self._context.least_counted, 1) for _, count in everywhere]

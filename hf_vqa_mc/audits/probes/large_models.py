@@ -126,15 +126,9 @@ MLPS = tuple(
 def predict(
     context: Context, with_question: bool, device: str | None = None, batch_size: int = BATCH_SIZE
 ) -> Prediction:
-    """Pick the choice with the highest log-likelihood per character under a causal language model.
+    """Pick the choice with the highest log-likelihood per character under a causal language model, which is not fitted.
 
-    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same
-    per byte. The model, which the settings name, is not trained on the benchmark.
-
-    Raises:
-        InputError: there is no such causal language model.
-        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
-        Skipped: the time limit is exceeded.
+    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same per byte.
     """
     import torch
 

@@ -40,15 +40,12 @@ class Probe:
     name: str  # unique; settings in braces are filled in: ``language model {language_model}``
     sees: ProbeInputs  # inputs of the strategy
     sentence: str  # continues "A strategy that ...": ``picks the longest choice``
-    run: "Callable[[Context], Prediction | None]"
-    """returns None if all choices tie in all rows, so that there is nothing to report"""
+    run: "Callable[[Context], Prediction | None]"  # None if all choices tie in all rows
     trained: bool = False  # whether it is a fitted model or a language model, not a count
-    fitted: bool = False
-    """whether it is fitted on the labels of the training split, or without one on those of other audited rows"""
+    fitted: bool = False  # whether it is fitted on labels, of the training split or of other audited rows
     cost: int = 0  # probes with a lower cost run first
     setting: str | None = None  # field of `ProbeSettings` that enables it; None if it always runs
-    one_thread: bool = False
-    """whether it uses one thread and no global random state, so that it is run in a thread, in parallel"""
+    one_thread: bool = False  # whether it uses one thread and no global random state, and so may run in parallel
 
 
 def trained_probe(
@@ -78,10 +75,8 @@ class Context:
     train_rows: Rows | None = None  # rows of ``train``, with the same vocabulary as ``rows``
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
-    started: float = field(default_factory=time.monotonic)
-    """value of `time.monotonic` at the start of the audit, and so of its time limit"""
-    evaluated: int | None = EVALUATED
-    """size of the random sample of rows that trained probes are evaluated on; None for all rows"""
+    started: float = field(default_factory=time.monotonic)  # at the start of the audit, and so of its time limit
+    evaluated: int | None = EVALUATED  # size of the sample of rows that trained probes are evaluated on; None: all
     running: str = ""  # name of the probe that runs, for progress
 
     @classmethod

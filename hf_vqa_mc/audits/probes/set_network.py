@@ -27,13 +27,11 @@ from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.propensity_model import one_thread
 
-DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3
-"""Size of the embeddings and of the hidden layers, and dropout of the hidden layers."""
+DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3  # size of the embeddings and of the hidden layers, and their dropout
 CHOICE_DEVIATION, QUESTION_DEVIATION = 0.03, 0.1
 """Standard deviation of the initial embeddings; with 0.1 for choices, rare words and trigrams are overfitted."""
 WORD_DROPOUT = 0.3  # dropout of the features of questions
-LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15
-"""Adam's learning rate, and maximum numbers of rows and of choices of a batch."""
+LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15  # Adam's learning rate, maximum rows and choices of a batch
 NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
 """Number of networks that are averaged, of epochs, and minimum number of steps; the learning rate falls linearly to 0.
 
@@ -46,8 +44,7 @@ MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
 are used; this limits the time if all texts differ."""
 FIRST_WORDS = 6  # maximum length of the beginnings of questions
 TRIGRAMS = 1 << 14  # size of the hash table of character trigrams
-FITTED = 5
-"""Maximum number of rows that a network is fitted on, as a multiple of ``probe_rows``: its texts need many rows."""
+FITTED = 5  # maximum number of fitted rows, as a multiple of ``probe_rows``: the network's texts need many rows
 PRESENTED = 150
 """Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
 fewer networks and then fewer epochs."""
@@ -66,8 +63,7 @@ class Inputs:
     choice_bags: Bags
     questions: NDArray[np.int64]  # (rows,): index of each question in ``question_bags``
     question_bags: Bags | None  # None if questions are not seen
-    images: Callable[[Rows], NDArray[np.float32]] | None
-    """returns the image vectors of rows, (rows, dimensions); None if images are not seen"""
+    images: Callable[[Rows], NDArray[np.float32]] | None  # returns the image vectors of rows; None if not seen
 
 
 class _WeightedSums(torch.autograd.Function):

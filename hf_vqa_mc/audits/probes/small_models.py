@@ -16,8 +16,7 @@ from hf_vqa_mc.audits.probes.probe import Context, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 
-TREES, LEAF, SHARE = 200, 8, 0.7
-"""Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
+TREES, LEAF, SHARE = 200, 8, 0.7  # random forest: n_estimators, min_samples_leaf, share of choices for each tree
 STRENGTH = 0.5  # logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer
 STEPS = 100  # logistic regression: max_iter
 MOST_FITTED = 25_000  # maximum number of choices that a tree is fitted on
