@@ -126,7 +126,7 @@ MLPS = tuple(
 def predict(
     context: Context, with_question: bool, device: str | None = None, batch_size: int = BATCH_SIZE
 ) -> Prediction:
-    """Pick the choice with the highest log-likelihood per character under a causal language model, which is not fitted.
+    """Pick the choice with the highest log-likelihood per character under a causal language model.
 
     The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same per byte.
     """
