@@ -4,7 +4,6 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache, partial
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,24 +23,13 @@ READ = 200  # maximum number of characters whose script is determined
 NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$"
 
 
-def _position(index: int, context: Context) -> Prediction | None:
-    is_one = context.split.ordered and index < context.rows.texts.shape[1]
-    return context.prefer(context.rows.positions == index) if is_one else None
-
-
-def _last(context: Context) -> Prediction | None:
-    sizes = context.rows.sizes
-    is_one = context.split.ordered and sizes.min() < sizes.max()  # else it is one of the positions
-    return context.prefer(context.rows.positions == sizes[:, None] - 1) if is_one else None
-
-
-def _published(context: Context) -> Any:  # noqa: ANN401  an Arrow array
-    return pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
-
-
-def _lengths(context: Context) -> Values:
-    """Number of characters of each choice, stripped."""
-    return np.asarray(pc.utf8_length(_published(context)).to_numpy().astype(np.float64)[context.rows.texts])
+def _position(index: int | None, context: Context) -> Prediction | None:
+    """Pick the choice at an index of the published order, or with None the last one."""
+    rows, sizes = context.rows, context.rows.sizes
+    # If all rows have as many choices, the last one is one of the positions.
+    is_one = index < rows.texts.shape[1] if index is not None else sizes.min() < sizes.max()
+    wanted = sizes[:, None] - 1 if index is None else index
+    return context.prefer(rows.positions == wanted) if context.split.ordered and is_one else None
 
 
 def _frequencies(context: Context) -> Values:
@@ -50,9 +38,15 @@ def _frequencies(context: Context) -> Values:
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
+def _lengths(context: Context) -> Values:
+    """Number of characters of each choice, stripped."""
+    published = pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
+    return np.asarray(pc.utf8_length(published).to_numpy().astype(np.float64)[context.rows.texts])
+
+
 def trimmed(context: Context) -> pa.Array:
     """The distinct choices without surrounding spaces, in lower case."""
-    return pc.utf8_lower(_published(context))
+    return pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string())))
 
 
 def _punctuation(context: Context) -> Values:
@@ -129,11 +123,6 @@ def _in_question(context: Context) -> Values:
     return words_in_question(context.rows)
 
 
-def _oddness(context: Context) -> Values:
-    """1 for an odd number of characters, else 0."""
-    return _lengths(context) % 2
-
-
 def _prefer(
     name: str, sentence: str, values: Callable[[Context], Values], sign: int, sees: ProbeInputs = ProbeInputs.CHOICES
 ) -> Probe:
@@ -147,7 +136,7 @@ HEURISTICS = (
         Probe(f"choice {letter}", ALONE, f"always picks choice {letter}", partial(_position, index))
         for index, letter in enumerate(POSITIONS)
     ),
-    Probe("last choice", ALONE, "always picks the last choice", _last),
+    Probe("last choice", ALONE, "always picks the last choice", partial(_position, None)),
     _prefer("longest choice", "picks the longest choice", _lengths, 1),
     _prefer("shortest choice", "picks the shortest choice", _lengths, -1),
     _prefer("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies, 1),
@@ -167,13 +156,12 @@ HEURISTICS = (
     _prefer("closest to the mean length",
             "picks the choice whose length is closest to the mean length of the row's choices",
             _nearness_to_mean_length, 1),
-    _prefer("even length", "picks a choice with an even number of characters", _oddness, -1),
-    _prefer("odd length", "picks a choice with an odd number of characters", _oddness, 1),
+    _prefer("even length", "picks a choice with an even number of characters", lambda own: _lengths(own) % 2, -1),
+    _prefer("odd length", "picks a choice with an odd number of characters", lambda own: _lengths(own) % 2, 1),
 )  # fmt: skip
 
 
 def _by_cosine(sign: int, context: Context) -> Prediction | None:
-    """Pick the choice with the highest cosine, or the lowest with ``sign`` -1; None if all choices tie."""
     cosines, valid = context.question_cosines, context.rows.take(context.tested).valid
     ties = np.where(valid, cosines, cosines[:, :1]) == cosines[:, :1]
     return None if ties.all() else context.on_tested(sign * cosines)
