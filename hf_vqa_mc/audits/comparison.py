@@ -43,16 +43,15 @@ class Check:
     before: Any  # None if the first audit lacks it
     now: Any
 
-    @classmethod
-    def of(cls, what: str, is_same: bool, before: object, now: object) -> "Check":
-        """A figure that was compared."""
-        return cls(what, Status.SAME if is_same else Status.CHANGED, before, now)
-
     @property
     def line(self) -> str:
         """The check in a line."""
         before, now = ("none" if one is None else one for one in (self.before, self.now))
         return f"{self.status:<12}  {self.what}: {now if self.status is Status.SAME else f'{before}, now {now}'}"
+
+
+def _check(what: str, is_same: bool, before: object, now: object) -> Check:
+    return Check(what, Status.SAME if is_same else Status.CHANGED, before, now)
 
 
 def certificate(done: "Audit") -> dict[str, Any]:
@@ -96,7 +95,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     given = [_given(audit) for audit in (old, new)]
     checks = [Check("settings", Status.SAME if given[0] == given[1] else Status.NOT_COMPARED, *given)]
     checks += compare_rows(*splits)
-    checks += [Check.of(what, _close(*both), *both) for what, *both in _pairs(_counts(old), _counts(new))]
+    checks += [_check(what, _close(*both), *both) for what, *both in _pairs(_counts(old), _counts(new))]
     for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)):
         gains = [one and f"gain {points(one['gain'])} points" for one in (before, now)]
         lacking = [audit for audit, one in ((old, before), (new, now)) if one is None]
@@ -108,7 +107,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
         )
         if same and splits[0] == splits[1] and not now["trained"]:
             same = all(_close(before[name], now[name]) for name in FIGURES)
-        checks.append(Check.of(what, same, *gains))
+        checks.append(_check(what, same, *gains))
     return checks
 
 
@@ -116,7 +115,7 @@ def compare_rows(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     """Compare the rows of each split by `split_hashes`."""
     about = "{rows:,} rows, content {content:.12}, order {order:.12}"
     return [
-        Check.of(f"rows of {name}", both[0] == both[1], *(one and about.format(**one) for one in both))
+        _check(f"rows of {name}", both[0] == both[1], *(one and about.format(**one) for one in both))
         for name, *both in _pairs(old, new)
     ]
 

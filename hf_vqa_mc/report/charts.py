@@ -62,21 +62,12 @@ class Drawing:
         self.shapes.append(f'<polyline class="line-{colour}" stroke-width="{width}" points="{drawn}"/>')
 
     def label(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        size: float = 13,
-        anchor: str = "start",
-        colour: str = "ink",
-        turn: float = 0,
+        self, x: float, y: float, text: str, size: int = 13, anchor: str = "start", tone: str = "ink", angle: float = 0
     ) -> None:
-        """Add a text; ``y`` is the middle of its line, ``turn`` the angle in degrees, clockwise."""
-        turned = f' transform="rotate({turn:.1f} {x:.1f} {y:.1f})"' if turn else ""
-        at = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{turned}'
-        self.labels.append(
-            f'<text class="fill-{colour}" font-size="{size:g}" {at}>{escape(plain(text, TITLE))}</text>'
-        )
+        """Add a text in a colour ``tone``; ``y`` is the middle of its line, the angle in degrees, clockwise."""
+        turned = f' transform="rotate({angle:.1f} {x:.1f} {y:.1f})"' if angle else ""
+        look = f'class="fill-{tone}" font-size="{size}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{turned}'
+        self.labels.append(f"<text {look}>{escape(plain(text, TITLE))}</text>")
 
     def svg(self, title: str, file: bool = False) -> str:
         """An SVG element; with ``file``, one with its own colours and background."""
@@ -147,7 +138,7 @@ def bars(sides: Sides, names_in: str, values_in: str) -> Drawing | None:
                 continue
             at, text = y + (step - BAR * len(by_side)) / 2 + BAR * number, number_text(value)
             drawing.box(left, at, room * value / largest, BAR - 1, SERIES[number], f"{number_text(name)}: {text}")
-            drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, colour="soft")
+            drawing.label(left + room * value / largest + 6, at + BAR / 2, text, size=12, tone="soft")
     return drawing
 
 
@@ -180,12 +171,12 @@ def lines(
         text = number_text(Share(tick) if is_share else tick)
         if is_share and highest >= 0.05:
             text = f"{100 * tick:.0f}%"
-        drawing.label(left - 6, y, text, size=12, anchor="end", colour="soft")
+        drawing.label(left - 6, y, text, size=12, anchor="end", tone="soft")
     powers = range(math.ceil(math.log10(max(low, 1))), math.floor(math.log10(high)) + 1)
     for x in [10.0**power for power in powers] if logarithmic else _ticks(high, whole=True):
         if x >= low:
-            drawing.label(across(x), bottom + 14, f"{x:,.0f}", size=12, anchor="middle", colour="soft")
-    drawing.label((left + right) / 2, bottom + 32, title, size=12, anchor="middle", colour="soft")
+            drawing.label(across(x), bottom + 14, f"{x:,.0f}", size=12, anchor="middle", tone="soft")
+    drawing.label((left + right) / 2, bottom + 32, title, size=12, anchor="middle", tone="soft")
     for number, line in enumerate(drawn):
         at = [(across(x), bottom - PLOT * y / highest) for x, y in line]
         drawing.line(at, SERIES[number])
@@ -233,7 +224,7 @@ def stacked(sides: Sides, group_in: str, part_in: str, value_in: str) -> Drawing
                 title = f"{group}: {part} {number_text(value)}"
                 drawing.box(x, at, max(room * value - 1, 0.2), ROW - 2, colours.get(part, OTHERS), title)
                 if text_width(part, 11) + 6 < room * value:
-                    drawing.label(x + 4, at + ROW / 2 - 1, part, size=11, colour="on")
+                    drawing.label(x + 4, at + ROW / 2 - 1, part, size=11, tone="on")
                 x += room * value
     return drawing
 
@@ -272,7 +263,7 @@ def sunburst(sides: Sides, words: Sequence[str], value_in: str) -> Drawing | Non
             if 2 * math.pi * radius * value >= LEGIBLE:
                 angle = 360 * turn - 90 + (180 if turn % 1 > 0.5 else 0)  # never upside down
                 text = shortened(path[-1], ring - 3, 10)
-                drawing.label(*_at(x, y, radius, turn), text, size=10, anchor="middle", colour="on", turn=angle)
+                drawing.label(*_at(x, y, radius, turn), text, size=10, anchor="middle", tone="on", angle=angle)
     return drawing
 
 
@@ -291,7 +282,7 @@ def _with_legend(sides: Sides, height: float, left_out: int = 0) -> tuple[Drawin
     named = sides if len(sides) > 1 else ()
     drawing = Drawing(24 * len(named) + height + (ROW if left_out else 0))
     if left_out:
-        drawing.label(4, drawing.height - ROW / 2, f"{left_out:,} more in the table only", size=12, colour="soft")
+        drawing.label(4, drawing.height - ROW / 2, f"{left_out:,} more in the table only", size=12, tone="soft")
     for number, (name, _) in enumerate(named):
         drawing.box(4, 24 * number + 5, 14, 10, SERIES[number])
         drawing.label(26, 24 * number + 10, shortened(name, WIDTH - 30))

@@ -117,7 +117,7 @@ def _datasets_cache_in(folder: Path) -> Iterator[None]:
 
 MLPS = tuple(
     trained_probe(
-        model, sees, "judges them by an MLP", MLP_COST, partial(_log_odds, model, sees.image), setting="mlps"
+        model, sees, "judges them by an MLP", partial(_log_odds, model, sees.image), cost=MLP_COST, setting="mlps"
     )
     for model, sees in zip(("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), ProbeInputs, strict=True)
 )

@@ -52,17 +52,13 @@ def trained_probe(
     name: str,
     sees: ProbeInputs,
     sentence: str,
-    cost: int,
     fit: "Callable[[Context, Part], Values]",
-    setting: str = "probes",
-    one_thread: bool = False,
+    **others: Any,  # noqa: ANN401
 ) -> Probe:
-    """A model that is fitted on each part of the rows; see `Context.cross_fit` for ``fit``."""
-    return Probe(
-        f"{name}: {sees.label}", sees, f"{sees.sentence} and {sentence}",
-        lambda context: context.cross_fit(partial(fit, context)), trained=True, fitted=True, cost=cost,
-        setting=setting, one_thread=one_thread,
-    )  # fmt: skip
+    """A model that is fitted on each part of the rows, see `Context.cross_fit`; ``others`` are fields of `Probe`."""
+    name, sentence = f"{name}: {sees.label}", f"{sees.sentence} and {sentence}"
+    others = {"setting": "probes", "trained": True, "fitted": True, **others}
+    return Probe(name, sees, sentence, lambda context: context.cross_fit(partial(fit, context)), **others)
 
 
 @dataclass(eq=False)

@@ -92,7 +92,7 @@ def _pair_odds(
 
 
 PAIR_MODELS = tuple(
-    trained_probe(name, sees, f"judges them by a {name}", PAIR_COST, partial(_pair_odds, model, sees, sparse))
+    trained_probe(name, sees, f"judges them by a {name}", partial(_pair_odds, model, sees, sparse), cost=PAIR_COST)
     for sees in ProbeInputs
     for name, model, sparse in (
         ("logistic regression", logistic_regression, True),
@@ -109,6 +109,6 @@ def _set_odds(sees: ProbeInputs, context: Context, part: Part) -> Odds:
 
 JUDGES = "judges the choices together by neural networks"
 SET_MODELS = tuple(
-    trained_probe("set network", sees, JUDGES, SET_COST, partial(_set_odds, sees), one_thread=True)
+    trained_probe("set network", sees, JUDGES, partial(_set_odds, sees), cost=SET_COST, one_thread=True)
     for sees in ProbeInputs
 )
