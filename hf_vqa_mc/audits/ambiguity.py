@@ -21,8 +21,7 @@ from hf_vqa_mc.text.wu_palmer import reading
 
 WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected
 NEAR = 0.8  # minimum cosine of average word vectors
-_AT_A_TIME = 100_000
-"""Words per lookup of vectors, and pairs whose vectors are compared at a time, which limits memory."""
+_AT_A_TIME = 100_000  # words looked up, and pairs whose vectors are compared, at a time, which limits memory
 
 Numbers = NDArray[np.int32]
 Starts = NDArray[np.int64]
@@ -49,15 +48,9 @@ def possibly_correct(
       least WUP_THRESHOLD (for example, cap and hat), and they do not exclude one another as two numbers do.
     - GENERAL: one of them, in any sense, is the most frequent sense of the other in WordNet, a hypernym (dog, animal)
       or an adjective of its cluster (cloudless, clear).
-    - VECTORS: the cosine of their average word vectors is at least NEAR.
+    - VECTORS: the cosine of their average word vectors is at least NEAR; only with vectors.
 
-    Args:
-        rows: with the target in column 0.
-        answers: (rows,): annotators' answers, as lists of text or an Arrow array; may be empty.
-        vectors: without them VECTORS is not in the result.
-
-    Returns:
-        Reason (of REASONS) to mask (rows, choices); False for targets and padding.
+    Returns reason to mask (rows, choices), False for targets and padding; ``answers`` (rows,) are the annotators'.
     """
     decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
     pairs = np.broadcast_to(rows.keys[:, :1], decoys.shape)[decoys], rows.keys[decoys]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,7 @@ from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10  # below this effective number of images, the audit warns that intervals are wide
-MIN_TYPE_ROWS, MAX_TYPES = 30, 40
-"""Minimum number of rows of a listed question type, and maximum number of listed types."""
+MIN_TYPE_ROWS, MAX_TYPES = 30, 40  # minimum rows of a listed question type, and maximum number of listed types
 MAX_QUESTION_IDS = 20  # question ids listed for a finding
 BIAS_BINS = 20  # bins of the histogram of bias scores
 
@@ -43,12 +42,10 @@ class Audit:
     rows: Rows  # rows of the audited split
     gains: list[Gain]  # largest first
     findings: list[Finding]
-    ambiguous: dict[str, NDArray[np.bool_]]
-    """reason to mask (rows, choices) of possibly correct decoys; the target is in column 0"""
+    ambiguous: dict[str, NDArray[np.bool_]]  # reason to mask (rows, choices) of possibly correct decoys
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
-    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)
-    """the closed sets by inputs with which every strategy has exactly the accuracy of chance"""
+    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)  # see `exact_sets`
     settings: ProbeSettings = field(default_factory=ProbeSettings)
     word_vectors_sha256: str | None = None
 
@@ -62,7 +59,7 @@ class Audit:
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
-        """(rows,): P(target) that `probabilities` gives the target, NaN in rows that were not evaluated."""
+        """(rows,): P(target) of the target by `probabilities`."""
         return None if self.probabilities is None else self.probabilities[:, 0]
 
     @cached_property
@@ -195,24 +192,16 @@ class Audit:
             return None
         bias = self.bias[np.isfinite(self.bias)]
         counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
-        bins = zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
-        histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
+        bins = zip(pairwise(ends.tolist()), counts.tolist(), strict=True)
+        histogram = [{"from": low, "to": high, "rows": count} for (low, high), count in bins]
         return {"mean": float(bias.mean()), "histogram": histogram}
 
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
-    """Find the shortcuts of the audited split.
+    """Find the shortcuts of the audited split; raises InputError if vectors, features or language model are unusable.
 
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.
-
-    Args:
-        benchmark: from `benchmarks.read_benchmark`.
-        settings: which probes are run.
-        progress: called with (step, done, total).
-
-    Raises:
-        InputError: the word vectors, features or language model cannot be used.
     """
     settings, benchmark = settings or ProbeSettings(), without_wide_rows(benchmark)
     started, vectors = time.monotonic(), None

@@ -27,8 +27,7 @@ class ExactSets(NamedTuple):
     """Closed sets due to which every strategy with some inputs has exactly the accuracy of chance."""
 
     number: int  # number of sets: of those in ``set_id`` if all rows have one, else of sets of k rows with k choices
-    groups: NDArray[np.int64]
-    """(rows,): number of the rows with the same inputs and choices, which hold one or more sets"""
+    groups: NDArray[np.int64]  # (rows,): number of the rows with the same inputs and choices, one or more sets
 
 
 def exact_sets(
@@ -38,16 +37,17 @@ def exact_sets(
 
     A closed set is k rows with the same k choices, each of which is the target of one of them: any rule that sees the
     choices alone, but not their order, picks the same text in all k rows. If the rows of each set also share the
-    question (the image), this holds for rules that see it, too. All rows of the split must be in such sets. Texts are
-    compared letter by letter. ``images`` (rows,) are numbers, ``sets`` are of `folds.sets_of`.
+    question (the image), this holds for rules that see it, too. All rows must be in such sets. Texts are compared
+    letter by letter. ``images`` (rows,) are numbers, ``sets`` are of `folds.sets_of`.
     """
     found: dict[ProbeInputs, ExactSets] = {}
+    texts = rows.hashed(rows.texts, len(rows.vocabulary.choices))
     inputs = np.zeros(len(rows)), rows.questions, images
     number = len(set(sets)) if sets and all(sets) else round(float((1 / rows.sizes).sum()))
     for sees, group in zip(ProbeInputs, inputs, strict=False):
         if group is None or rows.sizes.min() < 2:
             continue
-        groups, choices = (np.unique(one, return_inverse=True)[1] for one in (group, rows.text_sets))
+        groups, choices = (np.unique(one, return_inverse=True)[1] for one in (group, texts))
         both = np.unique(groups * (choices.max() + 1) + choices, return_inverse=True)[1]
         sizes, n_rows = np.zeros(both.max() + 1, np.int64), np.bincount(both)
         sizes[both] = rows.sizes
@@ -67,10 +67,7 @@ def best_assignment(
 
     With ``sets`` of `folds.sets_of`, the rows of a set are assigned together, else those with the same choices. Other
     rows, and more than MOST_ROWS with the same choices, pick the most probable choice. Ties are broken at random.
-    P(target) (rows, choices) is NaN in rows that were not evaluated.
-
-    Returns:
-        The strategy; None if fewer than half of the rows share their choices with others.
+    P(target) (rows, choices) is NaN in rows that were not evaluated. None if less than half of the rows share choices.
     """
     rng, shared, groups, most = np.random.default_rng(seed), 0, rows.choice_sets, MOST_ROWS
     if sets is not None:
@@ -106,17 +103,10 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
 def combined(context: "Context", found: Sequence[Shortcut], fitted_folds: int) -> list[Shortcut]:
     """The strategies that use the mean predictions of trained probes.
 
-    ``fitted_folds`` is the number of folds of the audited rows that the probes were fitted on; 0 with a training
-    split, which `usual_rank` needs.
+    ``fitted_folds`` is the number of folds of audited rows that the probes were fitted on; 0 with a training split.
     """
-    made, rows, seed = list[Shortcut](), context.rows, context.settings.seed
+    made, rows, seed = list[tuple[str, ProbeInputs, str, Prediction | None]](), context.rows, context.settings.seed
     sets = sets_of(context.split)
-
-    def add(name: str, sees: ProbeInputs, sentence: str, one: Prediction | None) -> None:
-        if one is not None:
-            name = f"{name}: {sees.label}"
-            made.append(Shortcut(**vars(one), name=name, sees=sees, sentence=sentence, fitted=True, trained=True))
-
     for sees in ProbeInputs:
         probabilities = mean_probabilities(found, sees)
         if probabilities is None or not sees.is_shortcut:
@@ -124,14 +114,19 @@ def combined(context: "Context", found: Sequence[Shortcut], fitted_folds: int) -
         if sees is ProbeInputs.QUESTION:
             together = "with the same choices" if sets is None else "of a closed answer set"
             sentence = f"sees all rows {together} but no image and assigns each choice to equally many of them"
-            add(ASSIGNED, sees, sentence, best_assignment(rows, probabilities, fitted_folds, seed, sets))
+            made.append((ASSIGNED, sees, sentence, best_assignment(rows, probabilities, fitted_folds, seed, sets)))
         if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
             sentence = (
                 f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
                 "rank that is most often correct in other rows (for example the second)"
             )
-            add("rank of the prediction", sees, sentence, usual_rank(rows, probabilities, context.folds, seed))
-    return made
+            ranked = usual_rank(rows, probabilities, context.folds, seed)
+            made.append(("rank of the prediction", sees, sentence, ranked))
+    return [
+        Shortcut(**vars(one), name=f"{name}: {sees.label}", sees=sees, sentence=sentence, fitted=True, trained=True)
+        for name, sees, sentence, one in made
+        if one is not None
+    ]
 
 
 def mean_probabilities(shortcuts: Iterable[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:
@@ -148,10 +143,7 @@ def usual_rank(
     Removing the rows that a model answers correctly, or splitting a dataset so that answers change (VQA-CP), turns a
     shortcut around instead of removing it: what the model finds improbable is often correct. Ranks by P(target) (rows,
     choices), NaN in rows that were not evaluated, are counted among rows with as many choices. Ties are broken by
-    random preferences for texts, the same in all rows.
-
-    Returns:
-        The strategy; None if the most probable choice is the usual target everywhere, so that it adds nothing.
+    random preferences for texts, the same in all rows. None if it is the first rank everywhere.
     """
     evaluated = np.flatnonzero(np.isfinite(probabilities[:, 0]))
     sizes, of_fold = rows.sizes[evaluated], folds[evaluated]

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
 
-FILES = ("word_vectors", "features", "language_model")
-"""Settings that name files; audit.json has only the last part of their paths."""
+FILES = ("word_vectors", "features", "language_model")  # settings with paths; audit.json has their last part
 COUNTS = ("rows", "images", "choices", "chance", "exact_sets")
 FIGURES = ("accuracy", "gain", "low", "high", "cross_fitted_gain", "cross_fitted_low", "cross_fitted_high")
 
@@ -44,16 +43,15 @@ class Check:
     before: Any  # None if the first audit lacks it
     now: Any
 
-    @classmethod
-    def of(cls, what: str, is_same: bool, before: object, now: object) -> "Check":
-        """A figure that was compared."""
-        return cls(what, Status.SAME if is_same else Status.CHANGED, before, now)
-
     @property
     def line(self) -> str:
         """The check in a line."""
         before, now = ("none" if one is None else one for one in (self.before, self.now))
         return f"{self.status:<12}  {self.what}: {now if self.status is Status.SAME else f'{before}, now {now}'}"
+
+
+def _check(what: str, is_same: bool, before: object, now: object) -> Check:
+    return Check(what, Status.SAME if is_same else Status.CHANGED, before, now)
 
 
 def certificate(done: "Audit") -> dict[str, Any]:
@@ -75,11 +73,7 @@ def split_hashes(benchmark: "Benchmark") -> dict[str, dict[str, Any]]:
 
 
 def read_audit(path: Path) -> dict[str, Any]:
-    """The content of an audit.json.
-
-    Raises:
-        InputError: it does not exist, or is not of ``vqa-mc audit``.
-    """
+    """The content of an audit.json; raises InputError if it does not exist, or is not of ``vqa-mc audit``."""
     expected = "give an audit.json that vqa-mc audit wrote"
     if not path.is_file():
         raise InputError(f"{path}: {'this is a folder' if path.is_dir() else 'no such file'}; {expected}")
@@ -101,7 +95,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     given = [_given(audit) for audit in (old, new)]
     checks = [Check("settings", Status.SAME if given[0] == given[1] else Status.NOT_COMPARED, *given)]
     checks += compare_rows(*splits)
-    checks += [Check.of(what, _close(*both), *both) for what, *both in _pairs(_counts(old), _counts(new))]
+    checks += [_check(what, _close(*both), *both) for what, *both in _pairs(_counts(old), _counts(new))]
     for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)):
         gains = [one and f"gain {points(one['gain'])} points" for one in (before, now)]
         lacking = [audit for audit, one in ((old, before), (new, now)) if one is None]
@@ -113,29 +107,26 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
         )
         if same and splits[0] == splits[1] and not now["trained"]:
             same = all(_close(before[name], now[name]) for name in FIGURES)
-        checks.append(Check.of(what, same, *gains))
+        checks.append(_check(what, same, *gains))
     return checks
 
 
 def compare_rows(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     """Compare the rows of each split by `split_hashes`."""
-    checks = []
-    for name, *both in _pairs(old, new):
-        shown = [
-            one and f"{one['rows']:,} rows, content {one['content'][:12]}, order {one['order'][:12]}" for one in both
-        ]
-        checks.append(Check.of(f"rows of {name}", both[0] == both[1], *shown))
-    return checks
+    about = "{rows:,} rows, content {content:.12}, order {order:.12}"
+    return [
+        _check(f"rows of {name}", both[0] == both[1], *(one and about.format(**one) for one in both))
+        for name, *both in _pairs(old, new)
+    ]
 
 
 def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> list[str]:
     """The significant shortcuts whose gain's interval lies above that of the old audit by more than ``most``."""
-    both = ((what, before, now) for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)) if before and now)
     return [
         what
-        for what, before, now in both
-        if now["alarm"] and now["inputs"] != ProbeInputs.EVERYTHING and now["low"] - before["high"] > most
-        if _comparable(now, old, new)
+        for what, before, now in _pairs(_shortcuts(old), _shortcuts(new))
+        if before and now and now["alarm"] and now["inputs"] != ProbeInputs.EVERYTHING
+        if now["low"] - before["high"] > most and _comparable(now, old, new)
     ]
 
 

@@ -44,18 +44,17 @@ class Data:
     targets: Column  # the correct choice, or the answer; missing where it is not published
     images: Column
     types: Column  # question types
-    answer_types: Column
-    answers: Lists | None = None  # all human answers, if rows have several
-    confidences: NDArray[np.float64] | None = None
-    """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one"""
+    named_types: Mapping[str, Column]  # question type, answer type, and those of NESTED, if rows have several
+    answers: Lists  # all human answers; without rows if no row has several
+    confidences: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one; empty without any"""
     choices: Lists = NO_LISTS  # without rows if questions have no choices
-    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """(rows,): index of the target in ``choices``"""
+    labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # (rows,): index of the target
     ordered: bool = True  # whether the benchmark defines the order of choices
-    choice_kinds: Lists | None = None
-    other_types: Mapping[str, Column] = field(default_factory=dict)  # see NESTED
-    steps: NDArray[np.int64] | None = None  # (rows,): number of steps of reasoning
-    captions: Column | None = None  # captions of the images
+    choice_kinds: Lists = NO_LISTS
+    steps: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(rows,): number of steps of reasoning; empty without programs"""
+    captions: tuple[Column, ...] = ()  # captions of the images, if a file is given
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -72,7 +71,28 @@ class Data:
     @cached_property
     def all_answers(self) -> Column:
         """All human answers, else the targets."""
-        return self.targets if self.answers is None else self.answers.flat
+        return self.answers.flat if len(self.answers.lengths) else self.targets
+
+    def lacks(self, what: str) -> str:
+        """Why figures that need this do not apply; "" if they do."""
+        unknown = "the file of captions has none of the dataset's images" if self.captions else ""
+        applies, why = {
+            "questions": (self.questions.different, "all questions are empty"),
+            "answers": (self.targets.different, "no row has an answer"),
+            "annotators": (self.answers.flat.valid.any(), "questions do not have answers of several people"),
+            "confidences": (len(self.confidences), "answers have no confidences"),
+            "programs": (len(self.steps), "questions have no programs"),
+            "choices": (len(self.labels), "questions have no choices"),
+            "order": (self.ordered, "the benchmark defines no order of choices"),
+            "kinds": (len(self.choice_kinds.lengths), "choices have no kinds"),
+            "images": (self.images.different, "rows have no images"),
+            "splits": (self.splits.different > 1, "there is one split"),
+            "captions": (
+                any(one.valid.any() for one in self.captions),
+                unknown or "no captions are given (--captions FILE)",
+            ),
+        }[what]
+        return "" if applies else why
 
     @cached_property
     def row_keys(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -89,11 +109,7 @@ class Data:
 
 
 def read_data(options: BenchmarkOptions, progress: Progress) -> Data:
-    """Read the rows of all splits, or of ``options.split``.
-
-    Raises:
-        InputError: the dataset cannot be read as a benchmark, nor has it open-ended questions with answers.
-    """
+    """Read the rows of all splits, or of ``options.split``, of a benchmark or else of an open-ended dataset."""
     try:
         benchmark = load(options, progress)
     except NoChoices:
@@ -105,8 +121,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     """The rows of a benchmark, of all splits or only of one."""
     splits = [split for name, split in benchmark.splits.items() if only in (None, name)]
     rows = pa.concat_tables(split.rows for split in splits)
-    choices = Lists.of(rows["choices"])
-    labels, kinds = rows["label"].to_numpy(), rows["choice_kinds"]
+    choices, labels, kinds = Lists(rows["choices"]), rows["label"].to_numpy(), rows["choice_kinds"]
     columns = {
         "split": pa.chunked_array(pa.repeat(split.name, split.rows.num_rows) for split in splits),
         "answer_type": pa.chunked_array(_texts(split.original, "answer_type") for split in splits),
@@ -115,11 +130,11 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
     left_out = (f"{name} is left out: {why}" for name, why in benchmark.left_out.items())
     return replace(
         _data(benchmark.dataset, benchmark.config, only, columns, rows["answers"]),
-        targets=choices.flat.take(choices.starts + labels).compacted(),
+        targets=Column.of(as_lists(rows["choices"])[0].take(pa.array(choices.starts + labels))),
         choices=choices,
         labels=labels,
         ordered=benchmark.test.ordered,
-        choice_kinds=Lists.of(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else None,
+        choice_kinds=Lists(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else NO_LISTS,
         notes=(*benchmark.notes, *left_out),
     )
 
@@ -142,11 +157,13 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     confidences = np.concatenate([_confidences(part) for _, part in parts])
     programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
     answers = pa.chunked_array(human_answers(part) for _, part in parts)
+    data = _data(opened.name, opened.config, options.split, columns, answers)
+    other_types = {name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)}
     return replace(
-        _data(opened.name, opened.config, options.split, columns, answers),
-        other_types={name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)},
-        confidences=None if np.isnan(confidences).all() else confidences,
-        steps=np.concatenate([pc.list_value_length(one).to_numpy() for one in programs]) if programs else None,
+        data,
+        named_types={**data.named_types, **other_types},
+        confidences=confidences[: 0 if np.isnan(confidences).all() else None],
+        steps=np.concatenate([np.zeros(0, np.int64), *(pc.list_value_length(one).to_numpy() for one in programs)]),
         notes=("open-ended questions: figures of choices do not apply",),
     )
 
@@ -157,8 +174,10 @@ def _data(dataset: str, config: str | None, only: str | None, columns: Columns, 
     names = ", ".join(parts), ", ".join(parts[1:] if config else parts)
     missing = pa.chunked_array([pa.nulls(len(columns["question"]), pa.string())])
     split, question, answer, image, kind, answer_type = (Column.of(columns.get(each, missing)) for each in COLUMNS)
+    types = {"question type": kind, "answer type": answer_type}
+    types = {name: column for name, column in types.items() if column.different > 1}
     several = (pc.max(pc.list_value_length(answers)).as_py() or 0) > 1
-    return Data(*names, split, question, answer, image, kind, answer_type, Lists.of(answers) if several else None)
+    return Data(*names, split, question, answer, image, kind, types, Lists(answers) if several else NO_LISTS)
 
 
 def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:

@@ -18,10 +18,8 @@ from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
-MIN_ROWS = 20
-"""Minimum number of rows that present a text; at least a fifth of it must be expected targets, and as many decoys."""
-MIN_IMAGES = 10
-"""Minimum number of images with which a text is presented; a text with fewer images may be specific to them."""
+MIN_ROWS = 20  # minimum rows that present a text, of them a fifth expected targets, and as many decoys
+MIN_IMAGES = 10  # minimum number of images with which a text is presented; with fewer it may be specific to them
 MAX_CHARACTERS = 120  # characters of a text in the result
 
 
@@ -50,10 +48,7 @@ def percent(count: float, of: float) -> str:
 
 
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
-    """Odd choices, duplicate rows, and leaks to other splits.
-
-    ``numbered`` has the rows of ``splits``, from one call of `number_rows`.
-    """
+    """Odd choices, duplicate rows, and leaks to other splits; ``numbered`` is of `number_rows`."""
     rows, split, found = numbered[audited], splits[audited], list[Finding]()
     decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
     n_decoys = int(decoys.sum())
@@ -112,12 +107,11 @@ def _repeated(split: Split, rows: Rows) -> list[NDArray[np.bool_]]:
 
 def _shared(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> dict[str, NDArray[np.bool_]]:
     """(rows,): whether image, image and question, or question and choices also occur in another split."""
-    images, other_images = _images(audited, other)
-    has_image, other_has = images != MISSING, other_images != MISSING
-    image_question, other_image_question = pairs(images, rows.questions), pairs(other_images, other_rows.questions)
+    images, others = _images(audited, other)
+    known, both = others != MISSING, pairs(others, other_rows.questions)
     return {
-        "image": has_image & np.isin(images, other_images[other_has]),
-        "image and question": has_image & np.isin(image_question, other_image_question[other_has]),
+        "image": (images != MISSING) & np.isin(images, others[known]),
+        "image and question": (images != MISSING) & np.isin(pairs(images, rows.questions), both[known]),
         "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(other_rows)),
     }
 
@@ -137,16 +131,11 @@ def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
 def predictive_texts(
     rows: Rows, most: int = 30, clusters: NDArray[np.integer] | None = None
 ) -> dict[str, list[dict[str, Any]]]:
-    """The words and choices that are in the target significantly more or less often than by chance.
+    """The ``words`` and ``choices`` that are in the target significantly more or less often than by chance.
 
     A row with a word in 2 of its 4 choices counts as an expected 0.5 targets. The variance is the larger of the
     binomial one and that of the sums over images, since rows of one image are not independent; ``clusters`` (rows,)
     are image numbers, by default each row has its own. Significance is corrected for all texts compared (Bonferroni).
-
-    Returns:
-        ``words`` and ``choices``, largest abs(z) first, each with ``text``, ``target`` (rows whose target has it),
-        ``presented`` (rows with it in any choice), ``expected`` (value of target by chance), ``z``, and ``predicts``
-        ("target" or "decoy").
     """
     images = np.arange(len(rows)) if clusters is None else clusters
     worded, n_keys = rows.vocabulary.worded, len(rows.vocabulary.key_texts)

@@ -12,28 +12,21 @@ from hf_vqa_mc.audits.shortcut import FOLDS
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.rng import text_hashes
 
-SHARED_BY = (20, 5, 2)
-"""Rows with the same choices share a fold if there are at most this many of them; tried in order."""
-LARGEST = 0.5
-"""Maximum size of a group of connected rows, as a fraction of a fold; above it the next of `SHARED_BY` is tried."""
-SET_ID, LARGEST_SET = "set_id", 49
-"""Column of closed answer sets, and the rows of the largest one: a Latin square of 7."""
-COUNTED = 10
-"""Maximum number of rows for counts, as a multiple of the rows that models are fitted on: counting is fast."""
+SHARED_BY = (20, 5, 2)  # rows with the same choices share a fold if at most so many have them; tried in order
+LARGEST = 0.5  # maximum fraction of a fold that is connected; above it the next of `SHARED_BY` is tried
+SET_ID, LARGEST_SET = "set_id", 49  # column of closed answer sets, and rows of the largest one: a Latin square of 7
+COUNTED = 10  # maximum number of rows for counts, as a multiple of those that models are fitted on: counting is fast
 EVALUATED = 20_000  # maximum number of rows that models are evaluated on
 ENOUGH = 0.8  # no further fold is evaluated after this fraction of EVALUATED
 
 
 def folds_of(split: Split, rows: Rows | None = None) -> NDArray[np.int8]:
-    """The fold of each row; rows of one image share a fold, rows without image are grouped by `Split.units`.
+    """The fold of each row, int8 (rows,) in [0, FOLDS); rows of an image share one, else rows of a `Split.units`.
 
     With ``rows``, rows with the same set of choices also share a fold if they are few (`SHARED_BY`): the answer of one
     row reveals that of another. Rows of a closed answer set (column ``set_id``) share a fold instead of rows of an
     image: a model that was fitted on a part of a set would exclude the answers of that part. The fold is a hash of the
     group, so it does not depend on other rows, unlike the folds of scikit-learn's GroupKFold.
-
-    Returns:
-        int8 (rows,), in [0, FOLDS).
     """
     if (sets := sets_of(split)) is not None:
         units = [one or unit for one, unit in zip(sets, split.units, strict=True)]
@@ -77,13 +70,8 @@ class Part(NamedTuple):
 
     counted: NDArray[np.int64]  # rows whose labels are counted
     inner: NDArray[np.int64]  # (counted rows,): folds for cross-fitted counts, from 0
-    chosen: NDArray[np.int64]  # indices into ``counted`` of the rows that a model is fitted on
+    train: NDArray[np.int64]  # those of the counted rows that a model is fitted on
     test: NDArray[np.int64]  # rows that the model is evaluated on
-
-    @property
-    def train(self) -> NDArray[np.int64]:
-        """Rows that a model is fitted on."""
-        return self.counted[self.chosen]
 
 
 def parts_of(
@@ -95,8 +83,8 @@ def parts_of(
 ) -> list[Part]:
     """The fits of a probe: one with a training split, else one per fold, as many as are needed for the sample.
 
-    A model is fitted on at most ``most`` rows, and evaluated on a random sample of ``evaluated`` audited rows, None
-    for all. Indices of training rows follow those of the audited rows.
+    A model is fitted on at most ``most`` rows, and evaluated on a random ``evaluated`` audited rows, None for all.
+    Indices of training rows follow those of the audited rows.
     """
     every, parts, wanted = np.arange(len(folds)), list[Part](), len(folds) if evaluated is None else evaluated
     sides = [(every[folds != fold], folds[folds != fold], every[folds == fold]) for fold in np.unique(folds)]
@@ -110,8 +98,8 @@ def parts_of(
         distinct, number = np.unique(inner[kept], return_inverse=True)
         if len(distinct) < 2:
             number = np.arange(len(kept)) % FOLDS
-        tested = test[_sample(len(test), left, rng)]
-        parts.append(Part(known[kept], number.astype(np.int64), _sample(len(kept), most, rng), tested))
+        tested, counted = test[_sample(len(test), left, rng)], known[kept]
+        parts.append(Part(counted, number.astype(np.int64), counted[_sample(len(kept), most, rng)], tested))
     return parts
 
 

@@ -29,13 +29,10 @@ MOST_SIZES = 4_000  # number of rows whose images' sizes are read, which limits 
 def image_vectors(
     splits: Sequence[tuple[Split, NDArray[np.integer]]], features: Path | None, progress: Progress = silent
 ) -> tuple[NDArray[np.float32] | None, list[NotRun]]:
-    """Image vectors of some rows of splits, by default `image_descriptors`, and the missing images with the reasons.
+    """Image vectors of some rows of splits, float32 (rows of all splits, dimensions), and the missing images.
 
-    Returns:
-        float32 (these rows of all splits, dimensions), or None if a split has no readable image; the missing images.
-
-    Raises:
-        InputError: the ``features``, a folder of ``vqa-mc features``, cannot be used.
+    They are `image_descriptors`, or of the folder ``features`` of ``vqa-mc features``; None if a split has no readable
+    image. Raises InputError if the folder cannot be used.
     """
     if features is not None:
         from hf_vqa_mc.extraction.store import ImageFeatures
@@ -45,8 +42,8 @@ def image_vectors(
             raise InputError(
                 f"--features {features}: expected one vector per image; run vqa-mc features without --grid"
             )
-        ids = [split.rows["image_id"].take(pa.array(rows)).to_pylist() for split, rows in splits]
-        return np.concatenate([stored.take(one) for one in ids]), []
+        taken = [stored.take(split.rows["image_id"].take(pa.array(rows)).to_pylist()) for split, rows in splits]
+        return np.concatenate(taken), []
     vectors, missing = [], []
     for split, rows in splits:
         found, reason = image_descriptors(split, progress, of_rows=rows), missing_images(split)
@@ -82,8 +79,7 @@ def image_sizes(split: Split, most: int = MOST_SIZES) -> NDArray[np.int64]:
 class Described(NamedTuple):
     """Descriptors of a split's images."""
 
-    vectors: NDArray[np.float32]
-    """(rows, DIMENSIONS): the descriptor of the row's image, or the mean of all if that was not read"""
+    vectors: NDArray[np.float32]  # (rows, DIMENSIONS): of the row's image, or the mean of all if that was not read
     images: int  # number of images read
     broken: int  # number of unreadable or too large images
     left_out: int  # number of images that were not sampled

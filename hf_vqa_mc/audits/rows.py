@@ -1,6 +1,6 @@
 """The rows of any multiple-choice dataset with texts as integers, for fast counting."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -18,8 +18,7 @@ from hf_vqa_mc.text.comparison import differ_in_case
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.operators import comparable_keys
 
-PADDING, LEAST_CELLS = 10, 10_000_000
-"""Maximum size of the matrix (rows, choices) of a split, relative to its choices and in cells, the larger of both."""
+PADDING, LEAST_CELLS = 10, 10_000_000  # maximum size of (rows, choices): relative to the choices, or in cells
 PERIODS = range(2, 13)  # periods of labels that are searched for
 BLOCKS, LEAST_ROWS = (20, 5, 100), 20
 """Maximum numbers of blocks of rows whose labels are compared (the linter: the first), and minimum rows of each."""
@@ -53,7 +52,7 @@ class Vocabulary:
         MISSING where a question has fewer words.
         """
         questions = replace(self.worded, starts=self.worded.starts[len(self.key_texts) :])
-        return Tree.of(questions, max(min(int(questions.lengths.max()), MOST_WORDS), 1)).nodes
+        return Tree(questions, max(min(int(questions.lengths.max()), MOST_WORDS), 1)).nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,14 +101,10 @@ class Rows:
     @cached_property
     def choice_sets(self) -> NDArray[np.uint64]:
         """(rows,): 64-bit hash of each row's comparable texts in any order; equal in all splits."""
-        return self._hashed(self.keys, len(self.vocabulary.key_texts))
+        return self.hashed(self.keys, len(self.vocabulary.key_texts))
 
-    @cached_property
-    def text_sets(self) -> NDArray[np.uint64]:
-        """(rows,): as `choice_sets`, of the texts as they are written."""
-        return self._hashed(self.texts, len(self.vocabulary.choices))
-
-    def _hashed(self, numbers: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
+    def hashed(self, numbers: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
+        """(rows,): 64-bit hash of numbers (rows, choices) below ``size``, in any order."""
         draws = np.random.default_rng(0).integers(2**63, size=size, dtype=np.uint64)
         return np.asarray(np.where(self.valid, draws[numbers], np.uint64(0)).sum(axis=1, dtype=np.uint64))
 
@@ -150,7 +145,7 @@ class ShuffledRows(Rows):
 
 
 def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
-    """Shuffle the choices of each row; ``choices`` is the number of columns of the result, at least the rows'."""
+    """Shuffle the choices of each row; ``choices`` is the number of columns of the result."""
     spare = ((0, 0), (0, choices - rows.texts.shape[1]))
     texts, own = (np.pad(array, spare, constant_values=MISSING) for array in (rows.texts, rows.positions))
     order = np.argsort(np.where(texts == MISSING, 2.0, rng.random(texts.shape)), axis=1, kind="stable")
@@ -173,14 +168,9 @@ def without_wide_rows(benchmark: Benchmark) -> Benchmark:
 
 
 def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
-    """Replace the texts of a dataset's splits by integers.
+    """Replace the texts of a dataset's splits by integers; raises InputError as `schema.checked_rows` does.
 
-    Args:
-        splits: split name to rows with the columns ``question`` (string), ``choices`` (list of string) and ``label``
-            (index of the target); other columns are ignored.
-
-    Raises:
-        InputError: a column is missing or of another type, a row has no choices, or its label is out of range.
+    Columns other than ``question`` (string), ``choices`` (list of string) and ``label`` (index) are ignored.
     """
     tables = {name: checked_rows(table, name) for name, table in splits.items()}
     choices, of_choices = _numbers([pc.list_flatten(table["choices"]) for table in tables.values()])
@@ -218,12 +208,6 @@ def _numbers(columns: list[pa.ChunkedArray]) -> tuple[pa.Array, list[NDArray[np.
     parts = [column.cast(pa.large_string()).combine_chunks() for column in columns]
     encoded = pa.concat_arrays(parts).dictionary_encode()
     return encoded.dictionary, np.split(encoded.indices.to_numpy(), np.cumsum([len(part) for part in parts])[:-1])
-
-
-def row_number_groups(rows: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Groups of rows by their number that may share a label: each period, and the first number of blocks."""
-    yield from ((f"period {period}", np.arange(rows) % period) for period in PERIODS)
-    yield "blocks", row_blocks(rows, BLOCKS[0])
 
 
 def row_blocks(rows: int, most: int) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Similarity of a row's choices to each other and to the question, by characters, words and embeddings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,45 +19,64 @@ MOST_LETTERS = 400  # maximum number of characters of a choice that are compared
 MOST_WORDS = 400  # maximum number of words of a choice and of a question that are compared
 MOST_CHOICES = 100  # maximum number of choices of a row that are compared pairwise
 CHOICES_AT_ONCE = 1 << 16  # choices whose embeddings are multiplied at a time
-IDENTICAL = 1_000_000
-"""Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
+IDENTICAL = 1_000_000  # similarity of a text to itself; integers, so that equal sums are exactly equal
 JOINTS = str.maketrans("", "", " -'’")
 
 Numbers = NDArray[np.integer]
 Lists = Any  # sparse csr (texts, items): the items of each text, such as words, perhaps several times
 
 
-def choice_pairs(keys: Numbers) -> Iterator[tuple[Numbers, int, int, Numbers, Numbers]]:
-    """Each pair of columns: the rows that have both, the columns, and the texts (these rows,) in each.
-
-    ``keys`` are text numbers (rows, choices), padded with MISSING. Rows of more than MOST_CHOICES are left out.
-    """
-    sizes = (keys != MISSING).sum(axis=1)
-    sizes[sizes > MOST_CHOICES] = 0
-    for column in range(1, int(sizes.max(initial=0))):
-        rows = np.flatnonzero(sizes > column)
-        for other in range(column):
-            yield rows, column, other, keys[rows, column], keys[rows, other]
-
-
-def common(one: Numbers, other: Numbers, lists: Lists) -> NDArray[np.int64]:
-    """(pairs,): how many items of one text the other text of the pair has, too."""
-    lists.sort_indices()
-    return _common(one, other, lists.indptr.astype(np.int64), lists.indices)
+@njit(cache=True)
+def _common(one: int, other: int, first: Numbers, items: Numbers) -> int:
+    """How many items of one text the other has, too."""
+    found, i, j, end, other_end = 0, first[one], first[other], first[one + 1], first[other + 1]
+    while i < end and j < other_end:
+        if items[i] > items[j]:
+            j += 1
+        else:
+            found += items[i] == items[j]
+            i += 1
+    return found
 
 
 @njit(cache=True)
-def _common(one: Numbers, other: Numbers, first: Numbers, items: Numbers) -> NDArray[np.int64]:
+def _shares(one: Numbers, other: Numbers, first: Numbers, items: Numbers) -> NDArray[np.int64]:
+    """(pairs,): how many items of one text the other text of the pair has, too."""
     found = np.zeros(len(one), np.int64)
     for pair in range(len(one)):
-        i, j, end, other_end = first[one[pair]], first[other[pair]], first[one[pair] + 1], first[other[pair] + 1]
-        while i < end and j < other_end:
-            if items[i] > items[j]:
-                j += 1
-            else:
-                found[pair] += items[i] == items[j]
-                i += 1
+        found[pair] = _common(one[pair], other[pair], first, items)
     return found
+
+
+def similarity_sums(keys: Numbers, lists: Lists, binary: bool) -> NDArray[np.int64]:
+    """Sum of each choice's similarity to the other choices of its row, (rows, choices); 0 in rows of > MOST_CHOICES.
+
+    Similarity is the Jaccard index of the texts' items in units of 1 / IDENTICAL; if ``binary`` it is 1 for texts that
+    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING.
+    """
+    lists.sort_indices()
+    return _similarity_sums(keys, lists.indptr.astype(np.int64), lists.indices, binary)
+
+
+@njit(cache=True)  # a third of the time of numpy by pairs of columns
+def _similarity_sums(keys: Numbers, first: Numbers, items: Numbers, binary: bool) -> NDArray[np.int64]:
+    sums = np.zeros(keys.shape, np.int64)
+    for row in range(len(keys)):
+        size = (keys[row] != MISSING).sum()
+        for column in range(1, size if size <= MOST_CHOICES else 0):
+            for other_column in range(column):
+                one, other = keys[row, column], keys[row, other_column]
+                alike = _common(one, other, first, items)
+                if binary:
+                    alike = min(alike, 1)
+                elif one == other:
+                    alike = IDENTICAL
+                else:
+                    both = first[one + 1] - first[one] + first[other + 1] - first[other] - alike
+                    alike = IDENTICAL * alike // max(both, 1)
+                sums[row, column] += alike
+                sums[row, other_column] += alike
+    return sums
 
 
 def trigram_codes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -71,24 +90,15 @@ def trigram_codes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.
 
 
 def trigram_similarity(rows: Rows) -> NDArray[np.float64]:
-    """Similarity of each choice to the other choices of its row: Jaccard index of their character trigrams.
+    """Sum of each choice's similarity to the other choices of its row, the Jaccard index of their character trigrams.
 
-    Returns:
-        float64 (rows, choices): the sum over the other choices, integers in units of 1 / IDENTICAL; 0 in rows with
-        more than MOST_CHOICES.
+    float64 (rows, choices), integers in units of 1 / IDENTICAL; 0 in rows with more than MOST_CHOICES.
     """
     codes, text = trigram_codes(rows.vocabulary.key_texts)
     ones, number = np.ones(len(text), np.bool_), np.unique(codes, return_inverse=True)[1]
     lists = scipy.sparse.csr_matrix((ones, (text, number)), shape=(len(rows.vocabulary.key_texts), len(text) + 1))
     lists.sum_duplicates()
-    sizes, sums = np.diff(lists.indptr), np.zeros(rows.keys.shape)
-    for row, column, other_column, one, other in choice_pairs(rows.keys):
-        shared = common(one, other, lists)
-        alike = IDENTICAL * shared // np.maximum(sizes[one] + sizes[other] - shared, 1)
-        alike[one == other] = IDENTICAL
-        sums[row, column] += alike
-        sums[row, other_column] += alike
-    return sums
+    return similarity_sums(rows.keys, lists, binary=False).astype(np.float64)
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:
@@ -100,15 +110,14 @@ def words_in_question(rows: Rows) -> NDArray[np.float64]:
     lists = scipy.sparse.csr_matrix(given, shape=worded.matrix.shape)
     row, key = rows.valid.nonzero()[0], rows.keys[rows.valid]
     questions = rows.questions[row] + len(rows.vocabulary.key_texts)
-    found[rows.valid] = common(key, questions, lists) / np.maximum(lengths[key], 1)
+    lists.sort_indices()
+    shared = _shares(key, questions, lists.indptr.astype(np.int64), lists.indices)
+    found[rows.valid] = shared / np.maximum(lengths[key], 1)
     return found
 
 
 def question_cosines(rows: Rows) -> NDArray[np.float64]:
-    """Cosine of each choice's embedding with its question's, in [-1, 1], float64 (rows, choices); 0 for padding.
-
-    The embeddings are the static ones of the package ``wordllama``.
-    """
+    """Cosine of each choice's static embedding (``wordllama``) with its question's, (rows, choices); 0 for padding."""
     family, row, cosines = embedding_families()[0], rows.valid.nonzero()[0], np.zeros(rows.valid.sum())
     used, choice = np.unique(rows.texts[rows.valid], return_inverse=True)
     asked, question = np.unique(rows.questions[row], return_inverse=True)
@@ -123,21 +132,23 @@ def question_cosines(rows: Rows) -> NDArray[np.float64]:
 
 
 def containing(rows: Rows) -> NDArray[np.bool_]:
-    """Whether a choice of a row contains another, bool (rows,).
+    """Whether a choice of a row contains another one of another comparable text among the first MOST_CHOICES, (rows,).
 
-    Either as whole words ("red", "red and white"), or as the same text except spaces, hyphens and apostrophes ("pony
-    tail", "ponytail"). Choices with the same comparable text, or after the first MOST_CHOICES of a row, do not count.
+    As whole words ("red", "red and white"), or except for spaces, hyphens and apostrophes ("pony tail", "ponytail").
     """
     short, found = [text[:MOST_LETTERS] for text in rows.vocabulary.key_texts], np.zeros(len(rows), np.bool_)
     padded = [f" {text} " if text else "\0" for text in short]
     spaces = pc.count_substring(pa.array(short, pa.large_string()), " ").to_numpy()
     joined = pa.array([text.translate(JOINTS) or None for text in short], pa.large_string()).dictionary_encode()
     codes = joined.indices.fill_null(MISSING).to_numpy()
-    for row, _, _, one, other in choice_pairs(rows.keys[:, :MOST_CHOICES]):
-        found[row] |= (codes[one] == codes[other]) & (codes[one] != MISSING) & (one != other)
-        left = (spaces[one] != spaces[other]) & ~found[row]
-        distinct, number = np.unique(pairs(one[left], other[left]), return_inverse=True)
-        both = zip(*(side.tolist() for side in unpaired(distinct)), strict=True)
-        inside = [padded[a] in padded[b] or padded[b] in padded[a] for a, b in both]
-        found[row[left]] = np.array(inside, np.bool_)[number]
+    for column in range(1, min(rows.keys.shape[1], MOST_CHOICES)):
+        row = np.flatnonzero(rows.sizes > column)
+        for other_column in range(column):
+            one, other = rows.keys[row, column], rows.keys[row, other_column]
+            found[row] |= (codes[one] == codes[other]) & (codes[one] != MISSING) & (one != other)
+            left = (spaces[one] != spaces[other]) & ~found[row]
+            distinct, number = np.unique(pairs(one[left], other[left]), return_inverse=True)
+            both = zip(*(side.tolist() for side in unpaired(distinct)), strict=True)
+            inside = [padded[a] in padded[b] or padded[b] in padded[a] for a, b in both]
+            found[row[left]] = np.array(inside, np.bool_)[number]
     return found

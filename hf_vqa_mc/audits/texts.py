@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_lists
+from hf_vqa_mc.data.cells import as_array, as_lists
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
@@ -58,18 +58,10 @@ class Words:
         return found
 
 
-@dataclass(frozen=True, eq=False)
 class Tree:
-    """The first words of texts, such as questions, as a tree."""
+    """The first ``depth`` words of texts, such as questions, as a tree."""
 
-    nodes: Codes
-    """(questions, depth): node of each distinct question's first word, first two words and so on; else MISSING"""
-    parents: NDArray[np.int64]  # (nodes,): MISSING for a first word
-    words: Codes  # (nodes,): number of the last word
-
-    @classmethod
-    def of(cls, words: Words, depth: int) -> "Tree":
-        """The tree of the first ``depth`` words."""
+    def __init__(self, words: Words, depth: int) -> None:
         nodes = np.full((len(words.lengths), depth + 1), MISSING, np.int32)  # the last column is before the first word
         levels, size = [], 0
         for position in range(depth):
@@ -79,21 +71,21 @@ class Tree:
             nodes[longer, position] = found + size
             levels.append(codes)
             size += len(codes)
-        parents, last = unpaired(np.concatenate(levels))
-        return cls(nodes[:, :depth], parents, last.astype(np.int32))
+        self.nodes: Codes = nodes[:, :depth]
+        """(texts, depth): node of each distinct text's first word, first two words and so on; else MISSING"""
+        self.parents, self.words = unpaired(np.concatenate(levels))
+        """(nodes,): MISSING for a first word; number of the last word"""
 
-    def counts(self, of_questions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(nodes,): number of questions that begin so, from (questions,) that of each distinct question."""
+    def counts(self, of_texts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(nodes,): number of texts that begin so, from (texts,) that of each distinct text."""
         rows, columns = np.nonzero(self.nodes != MISSING)
-        return np.bincount(self.nodes[rows, columns], of_questions[rows], len(self.words)).astype(np.int64)
+        return np.bincount(self.nodes[rows, columns], of_texts[rows], len(self.words)).astype(np.int64)
 
     def path(self, node: int, vocabulary: Sequence[str]) -> list[str]:
         """The words that lead to a node."""
-        found: list[str] = []
-        while node != MISSING:
-            found.insert(0, vocabulary[self.words[node]])
-            node = int(self.parents[node])
-        return found
+        if node == MISSING:
+            return []
+        return [*self.path(int(self.parents[node]), vocabulary), vocabulary[self.words[node]]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,8 +98,7 @@ class Column:
     @classmethod
     def of(cls, texts: pa.Array | pa.ChunkedArray) -> Self:
         """Number texts; null and "" are missing."""
-        parts = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
-        joined = parts.cast(pa.large_string()).combine_chunks()
+        joined = as_array(texts.cast(pa.large_string()))
         encoded = pc.if_else(pc.equal(joined, ""), None, joined).dictionary_encode()
         codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
         return cls(encoded.dictionary, codes.astype(np.int32))
@@ -115,12 +106,6 @@ class Column:
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Column":
         """Some of the rows."""
         return Column(self.distinct, self.codes[rows])
-
-    def compacted(self) -> "Column":
-        """The same rows, without distinct texts that occur in none."""
-        used = np.flatnonzero(self.counts > 0)
-        codes = np.where(self.valid, np.searchsorted(used, self.codes), MISSING)
-        return Column(self.distinct.take(pa.array(used)), codes.astype(np.int32))
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
@@ -139,8 +124,8 @@ class Column:
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """(distinct,): rank of each text in alphabetical order, whatever the order of the rows."""
-        return np.asarray(pc.rank(self.distinct).to_numpy().astype(np.int64))
+        """(distinct,): rank of each text in alphabetical order."""
+        return np.asarray(pc.rank(self.distinct), np.int64)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -164,31 +149,17 @@ class Column:
         return [index for index in order.tolist() if self.counts[index]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Lists:
-    """Several texts per row."""
+    """A column of lists: several texts per row."""
 
-    flat: Column  # the texts of all rows, concatenated
-    lengths: NDArray[np.int64]  # (rows,)
-
-    @classmethod
-    def of(cls, lists: pa.Array | pa.ChunkedArray) -> Self:
-        """Number the texts of a column of lists of text."""
-        texts, lengths = as_lists(lists)
-        return cls(Column.of(texts), lengths)
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """(rows,): index of each row's first text."""
-        return np.cumsum(self.lengths) - self.lengths
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """(texts,): row of each text."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+    def __init__(self, lists: pa.Array | pa.ChunkedArray) -> None:
+        texts, self.lengths = as_lists(lists)  # (rows,)
+        self.flat = Column.of(texts)  # the texts of all rows, concatenated
+        self.starts = np.cumsum(self.lengths) - self.lengths  # (rows,): index of each row's first text
+        self.rows = np.repeat(np.arange(len(self.lengths)), self.lengths)  # (texts,): row of each text
 
 
-NO_LISTS = Lists.of(pa.array([], pa.list_(pa.string())))  # of a dataset without them
+NO_LISTS = Lists(pa.array([], pa.list_(pa.string())))  # of a dataset without them
 
 
 def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -220,10 +191,8 @@ def official_texts(texts: pa.Array) -> pa.Array:
     changed = [*ARTICLES, *NUMBERS, *(word for word in CONTRACTIONS if word.isalnum())]
     lower = pc.ascii_lower(texts)
     same = pc.match_substring_regex(lower, "^[a-z0-9]+( [a-z0-9]+)*$")
-    same = pc.and_not(same, pc.match_substring_regex(lower, rf"\b({'|'.join(changed)})\b"))
-    others = pc.invert(same)
+    others = pc.invert(pc.and_not(same, pc.match_substring_regex(lower, rf"\b({'|'.join(changed)})\b")))
     slow = [unicodedata.normalize("NFC", text) for text in texts_of(texts.filter(others))]
     made = pa.array([normalised(text) or text.strip().lower() for text in slow], pa.large_string())
-    plain = pc.replace_with_mask(lower, others, made)
     keys, signed, _ = comparable_keys(texts)
-    return pc.if_else(pa.array(signed), keys, plain)
+    return pc.if_else(pa.array(signed), keys, pc.replace_with_mask(lower, others, made))

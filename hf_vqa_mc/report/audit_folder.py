@@ -1,10 +1,11 @@
-"""The folders of reports; that of an audit: the report, all figures as JSON, and the scores of each row."""
+"""The folders of reports; that of an audit: report, figures as JSON, scores of each row; its tables in terminals."""
 
 import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
+from hf_vqa_mc.audits.findings import percent
 from hf_vqa_mc.audits.settings import AUDITS
-from hf_vqa_mc.audits.shortcut import UNCERTAIN, ProbeInputs, uncertainty
+from hf_vqa_mc.audits.shortcut import UNCERTAIN, Gain, ProbeInputs, uncertainty
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
@@ -25,12 +27,21 @@ from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_o
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
+from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.report.report import report_html
 from hf_vqa_mc.result import Step
+from hf_vqa_mc.text.tables import TextTable
 
 AUDITED = FolderKind("vqa-mc audit")
 REMEDIES = Path("vqa_mc_remedy")  # default folder of the folders of reports of remedies
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
+TABLE_NOTE = (
+    "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "
+    "all inputs is no shortcut."
+)
+CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
+STRONGEST = 10  # maximum number of shortcuts in a notebook
+COLUMNS = ("accuracy", "gain", "95% interval", "cross-fitted")  # of the table of shortcuts
 OF_EACH = 20  # maximum number of example rows per reason
 BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
@@ -115,38 +126,28 @@ def write_audit(
     overwrite: bool = False,
     changes: Sequence[str] = (),
 ) -> list[Path]:
-    """Write an audit atomically: report.html with steps and changes since a release, audit.json and rows.parquet.
-
-    Raises:
-        OSError: they cannot be written; an earlier audit is unchanged.
-    """
+    """Write an audit atomically: report.html with steps and changes since a release, audit.json and rows.parquet."""
     progress("writing the report", 0, 1)
     figures = done.as_json()
-    page = report_html(figures, _examples(done, _shown_rows(done)), steps, changes)
+    page = report_html(figures, _examples(done), steps, changes)
     contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(done)}
     written = published(staged_report)(folder, AUDITED, contents, overwrite)
     progress("writing the report", 1, 1)
     return written
 
 
-def _shown_rows(done: Audit) -> dict[int, str]:
-    """Example rows with the reason: high bias, a possibly correct decoy, or a random sample."""
+def _examples(done: Audit) -> list[Example]:
+    """Rows of high bias, with a possibly correct decoy, and a random sample; picks of the probes without the image."""
     hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
     shuffled = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
-    notes = {AMBIGUOUS: shuffled[done.possibly_correct[shuffled].any(axis=1)], AT_RANDOM: shuffled}
+    reasons = {AMBIGUOUS: shuffled[done.possibly_correct[shuffled].any(axis=1)], AT_RANDOM: shuffled}
     if done.bias is not None:
-        notes = {BIASED: shuffled[np.argsort(-done.bias[shuffled], kind="stable")], **notes}
-    found: dict[int, str] = {}
-    for note, rows in notes.items():
-        found |= dict.fromkeys([row for row in rows[: 2 * OF_EACH].tolist() if row not in found][:OF_EACH], note)
-    return found
-
-
-def _examples(done: Audit, notes: Mapping[int, str]) -> list[Example]:
-    """Example rows with the picks of the probes that see no image."""
-    split, rows = done.benchmark.test, list(notes)
-    bias = {} if done.bias is None else {row: float(done.bias[row]) for row in rows}
-    return examples_of(split, rows, picked=done.picked_blind(rows), bias=bias, notes=notes)
+        reasons = {BIASED: shuffled[np.argsort(-done.bias[shuffled], kind="stable")], **reasons}
+    notes: dict[int, str] = {}
+    for note, some in reasons.items():
+        notes |= dict.fromkeys([row for row in some[: 2 * OF_EACH].tolist() if row not in notes][:OF_EACH], note)
+    rows, bias = list(notes), {} if done.bias is None else {row: float(done.bias[row]) for row in notes}
+    return examples_of(done.benchmark.test, rows, picked=done.picked_blind(rows), bias=bias, notes=notes)
 
 
 def _row_scores(done: Audit) -> bytes:
@@ -160,3 +161,64 @@ def _row_scores(done: Audit) -> bytes:
     content = io.BytesIO()
     parquet.write_table(pa.table(columns), content)
     return content.getvalue()
+
+
+def notes(done: Audit) -> str:
+    """Sentences below the table of an audit."""
+    return " ".join([TABLE_NOTE, CROSS_NOTE][: len(_headings(done)) - 2])
+
+
+def shortcut_table(done: Audit) -> TextTable:
+    """One row per shortcut: accuracy and gain; probes with all inputs come last."""
+    headings = _headings(done)
+    shown = sorted(done.gains, key=lambda gain: not gain.shortcut.sees.is_shortcut)
+    lines = [(gain.shortcut.name, *_cells(gain, len(headings))) for gain in shown]
+    lines.append(("chance", _chance(done), *[""] * (len(headings) - 1)))
+    return TextTable.of(("shortcut", *headings), lines)
+
+
+_LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
+
+
+def gain_table(done: Audit) -> str:
+    """The HTML table of the strongest shortcuts, with a bar of each one's gain, pale unless it is significant."""
+    strongest = [gain for gain in done.gains if gain.shortcut.sees.is_shortcut][:STRONGEST]
+    widest = max([0.01, *(one.estimate.high for one in strongest)])
+    headings, rows = _headings(done), []
+    for gain in strongest:
+        sees, cells = gain.shortcut.sees, "".join(f"{_RIGHT}{cell}" for cell in _cells(gain, len(headings)))
+        names = f'{escape(gain.shortcut.name)}{_LEFT}<span style="color:{sees.colour}">&#9679;</span> {sees.label}'
+        width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
+        bar = f"height:10px;width:{width:.0f}px;background:{sees.colour};opacity:{opacity}"
+        drawn = f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div>'
+        rows.append(f'<tr title="{escape(gain.sentence)}">{_LEFT}{names}{cells}{drawn}</tr>')
+    chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(done)}{'<td>' * len(headings)}"
+    head = "<th>".join(("shortcut", "sees", *headings, ""))
+    table = f"<table><thead><tr><th>{head}</tr></thead><tbody>{''.join(rows)}<tr>{chance}</tr></tbody></table>"
+    return f"{table}<p>The {len(rows)} strongest of {len(done.gains)} strategies; report.to_pandas() has all.</p>"
+
+
+def _chance(done: Audit) -> str:
+    return f"{100 * float(done.rows.chance.mean()):.1f}"
+
+
+def _headings(done: Audit) -> tuple[str, ...]:
+    """COLUMNS, the last one only if a probe was fitted on the training split and also on other audited rows."""
+    crossed = any(gain.cross_fitted is not None and gain.fitted_on == "train" for gain in done.gains)
+    return COLUMNS if crossed else COLUMNS[:-1]
+
+
+def _cells(gain: Gain, columns: int) -> list[str]:
+    """The first of COLUMNS of a shortcut."""
+    found, again = gain.estimate, gain.cross_fitted
+    reached = [f"{100 * found.accuracy:.1f}", f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
+    return [*reached, interval(vars(found)), "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
+
+
+def ambiguity(figures: Mapping[str, Any]) -> str:
+    """The share of decoys that are flagged as possibly correct, in a sentence."""
+    found = figures["ambiguous_decoys"]
+    reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
+    listed = f" ({', '.join(reasons)})" if reasons else ""
+    flagged = percent(found["share"], 1) if found["share"] else "none"
+    return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."

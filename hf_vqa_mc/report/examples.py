@@ -21,12 +21,10 @@ from hf_vqa_mc.scoring.gqa_grounding import square_map
 from hf_vqa_mc.scoring.inputs import read_by_id
 from hf_vqa_mc.scoring.matching import match
 from hf_vqa_mc.scoring.predictions import read_predictions
-from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations, Answer
+from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations
 
-CHOICE, TYPE, ORIGIN = 160, 60, 160
-"""Maximum number of characters of a choice, of a question type and of a choice's origin."""
-FALLBACK = "fallback"
-"""The origin of a fallback for a decoy that could not be found, in the column ``choice_origins`` of a remedy."""
+CHOICE, TYPE, ORIGIN = 160, 60, 160  # maximum characters of a choice, a question type and a choice's origin
+FALLBACK = "fallback"  # origin of a decoy that could not be found, in a remedy's column ``choice_origins``
 UNREADABLE = b"unreadable"  # replaces the content of an image that cannot be read
 UNPUBLISHED = "(answer not published)"
 
@@ -40,16 +38,16 @@ class Example:
     question_type: str  # may be ""
     choices: list[str]
     label: int  # index of the target in ``choices``
-    kinds: list[str]  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
-    origins: list[str]
-    """origin of each choice, such as the question that it answers, or ``FALLBACK``; "" or an empty list if unknown"""
-    picked: int | None  # index of the choice that a model or a probe picks
-    bias: float | None  # P(target) by the probes that see no image, in [0, 1]
-    images: tuple[bytes, ...]  # content of image files, possibly broken
-    note: str  # the reason why it is shown, a filter of the report; may be ""
+    kinds: Sequence[str] = ()  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
+    origins: Sequence[
+        str
+    ] = ()  # of each choice, such as the question that it answers, or ``FALLBACK``; empty if unknown
+    picked: int | None = None  # index of the choice that a model or a probe picks
+    bias: float | None = None  # P(target) by the probes that see no image, in [0, 1]
+    images: tuple[bytes, ...] = ()  # content of image files, possibly broken
+    note: str = ""  # the reason why it is shown, a filter of the report
     unreadable: str = ""  # why the image cannot be read; "" if it can, or if there is none
-    attention: NDArray[np.float64] | None = field(default=None, compare=False)
-    """(n, n): a model's attention to the image, x first"""
+    attention: NDArray[np.float64] | None = field(default=None, compare=False)  # (n, n): to the image, x first
 
     def kind(self, index: int) -> str:
         """The group of a choice: a key of `kind_legends`."""
@@ -67,14 +65,10 @@ class Example:
         label = CHOICE_KINDS[kind].label
         return f"fallback for {'an' if label[0] in 'AEIOaeio' else 'a'} {label} decoy"
 
-    def letter(self, index: int) -> str:
-        """A choice's letter; "" for the only choice, the answer of an open-ended question."""
-        return letter(index) if len(self.choices) > 1 else ""
-
     def choice(self, index: int) -> dict[str, Any]:
         """A choice as values for templates and scripts."""
         return {
-            "letter": self.letter(index),
+            "letter": letter(index) if len(self.choices) > 1 else "",  # "" for the answer of an open-ended question
             "text": plain(self.choices[index], CHOICE),
             "kind": self.kind(index),
             "origin": plain(self.origin(index), ORIGIN),
@@ -84,10 +78,9 @@ class Example:
 
     def by_kind(self) -> list[tuple[str, list[int]]]:
         """The indices of the choices by group, in the order of `kind_legends`."""
-        sets: dict[str, list[int]] = {kind: [] for kind in kind_legends()}
-        for index in range(len(self.choices)):
-            sets[self.kind(index)].append(index)
-        return [(kind, indices) for kind, indices in sets.items() if indices]
+        kinds = list(map(self.kind, range(len(self.choices))))
+        found = ((kind, [at for at, one in enumerate(kinds) if one == kind]) for kind in kind_legends())
+        return [(kind, indices) for kind, indices in found if indices]
 
     def _origin(self, index: int) -> str:
         return self.origins[index] if self.origins else ""
@@ -140,9 +133,15 @@ def picks_of(split: Split, predictions: Path) -> dict[int, int]:
     """Row to the index of the choice that a model picks; the target if several choices have the predicted text."""
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
     annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
-    matched = match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]])
-    answers = enumerate(matched.answers)
-    return {row: _index(answer, choices[row], labels[row]) for row, answer in answers if answer is not None}
+    picked: dict[int, int] = {}
+    for row, answer in enumerate(match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]]).answers):
+        if isinstance(answer, int):
+            picked[row] = answer
+        elif answer is not None:
+            same = [index for index, text in enumerate(choices[row]) if text == answer]
+            same = same or [index for index, text in enumerate(choices[row]) if text.lower() == answer.lower()]
+            picked[row] = labels[row] if labels[row] in same else same[0]
+    return picked
 
 
 def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, NDArray[np.float64]]:
@@ -152,14 +151,6 @@ def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, 
         if name not in maps:
             raise InputError(f"--attentions {path}: no map of question {name!r} of {location}; expected all shown")
     return {name: square_map(maps[name], f"--attentions {path}, question {name!r}") for name in names}
-
-
-def _index(answer: Answer, choices: list[str], label: int) -> int:
-    if isinstance(answer, int):
-        return answer
-    same = [index for index, text in enumerate(choices) if text == answer]
-    same = same or [index for index, text in enumerate(choices) if text.lower() == answer.lower()]
-    return label if label in same else same[0]
 
 
 def _origins(split: Split, row: int, n_choices: int) -> list[str]:
@@ -189,10 +180,7 @@ def _images(split: Split, row: int) -> dict[str, Any]:
 
 
 def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[Example]]:  # noqa: ANN401
-    """The name of the split and a sample of its questions, with a model's answer and attention if they are given.
-
-    ``shown`` are PreviewSettings. Raises InputError if a file or the dataset cannot be used, or lacks a question.
-    """
+    """The split's name and sampled questions, with answers and attention maps of ``shown``, PreviewSettings."""
     from hf_vqa_mc.training.questions import read_questions
 
     read, location = read_questions(dataset, config, open_ended=True), f"{dataset}, {config}"
@@ -208,7 +196,6 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
             raise InputError(f"--predictions {shown.predictions}: {what}; expected all shown")
         notes[one] = f"model’s answer: {answers[one]}"
     image = _open_ended_images(dataset, config, shown)
-    nothing: dict[str, Any] = {"kinds": [], "origins": [], "picked": None, "bias": None}
     return name, [
         Example(
             question_id=question_id,
@@ -216,7 +203,6 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
             question_type=questions.types[row] if questions.types else "",
             choices=[questions.targets[row] or UNPUBLISHED],
             label=0,
-            **nothing,
             note=notes.get(question_id, ""),
             attention=maps.get(question_id),
             **image(questions.image_ids[row]),

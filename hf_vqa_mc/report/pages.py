@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.report import drawings, plain_text
+from hf_vqa_mc.report import plain_text
+from hf_vqa_mc.report.charts import colour_styles, drawing_styles
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
@@ -36,12 +37,15 @@ def rendered(
     """
     from markupsafe import Markup
 
-    rules = _part("page.css") + _kind_styles() + drawings.styles() + (_part(style) if style else "")
+    rules = _part("page.css") + _kind_styles() + drawing_styles() + (_part(style) if style else "")
     code = _part(script) if script else ""
     none = "'none'"
-    allowed = _checksum(code) if code else none
+    allowed, style_allowed = (
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" if text else none
+        for text in (code, rules)
+    )
     policy = (
-        f"default-src 'none'; img-src data: {source}; style-src {_checksum(rules)}; script-src {allowed}; "
+        f"default-src 'none'; img-src data: {source}; style-src {style_allowed}; script-src {allowed}; "
         f"connect-src {source or none}; base-uri 'none'; form-action {source or none}"
     )
     ours = {"policy": policy, "style": Markup(rules), "script": Markup(code), "data": as_data(data)}
@@ -81,21 +85,15 @@ def as_data(value: object) -> str:
 
 
 def _kind_styles() -> str:
-    """CSS colours of the choice kinds in light and dark mode."""
-    light = "".join(f" --kind-{name}: {kind.colour};" for name, kind in CHOICE_KINDS.items())
-    dark = "".join(f" --kind-{name}: {kind.dark_colour};" for name, kind in CHOICE_KINDS.items())
+    """CSS of the choice kinds."""
     border, colour = "border-left-color: var(--kind-{0}) !important;", "color: var(--kind-{0});"
     rule = f".kind-{{0}} {{{{ {border} }}}}\n.set.{{0}} h3 {{{{ {colour} }}}}\n"
-    dark_screen = f"@media screen and (prefers-color-scheme: dark) {{ :root {{{dark} }} }}"
-    return f":root {{{light} }}\n{dark_screen}\n{''.join(map(rule.format, CHOICE_KINDS))}"
+    colours = {name: (kind.colour, kind.dark_colour) for name, kind in CHOICE_KINDS.items()}
+    return colour_styles("kind", colours) + "".join(map(rule.format, CHOICE_KINDS))
 
 
 def _part(name: str) -> str:
     return (TEMPLATES / name).read_text("utf-8").replace("\r\n", "\n")
-
-
-def _checksum(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def preview_html(title: str, examples: Sequence[Example]) -> str:

@@ -11,10 +11,10 @@ from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.remedies.judgement import Comparison
 from hf_vqa_mc.remedies.remedied import in_words
 from hf_vqa_mc.report.audit_folder import REPORT
-from hf_vqa_mc.report.figures import chart
 from hf_vqa_mc.report.judgement import HEADINGS, SIDES, Figure, note
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain, points
+from hf_vqa_mc.report.report import chart
 from hf_vqa_mc.result import Step
 from hf_vqa_mc.version import __version__
 
@@ -82,7 +82,7 @@ def _table(
 
 
 def _bars(compared: Comparison | None, accuracy: str, chance: str, half: str) -> list[dict[str, Any]]:
-    """The report probes before or after, by the names of the figures of a `Change`, as rows of `figures.chart`."""
+    """The report probes before or after, by the names of the figures of a `Change`, as rows of `chart`."""
     rows = []
     for one in compared.probes if compared else ():
         gain = getattr(one, accuracy) - getattr(one, chance)

@@ -1,27 +1,32 @@
-"""The report of an audit: one self-contained HTML file."""
+"""The report of an audit: one self-contained HTML file; and its plots, also those of remedies.
 
-from collections.abc import Mapping, Sequence
-from math import isfinite
+Positions are in percent of the width, so that the inline SVG of the templates fits any screen.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
-from hf_vqa_mc.report.figures import ambiguous_decoys, chart, histogram, per_type, strongest, tiles, width
 from hf_vqa_mc.report.pages import rendered
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 from hf_vqa_mc.result import Step
 
+SHOWN_SHORTCUTS = 12  # rows of the plot that are not collapsed; alarms never are
+SHOWN_TYPES = 12  # question types that are not collapsed
+TYPE_SHORTCUTS = 3  # columns of the plot by question type
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)  # possible distances between two ticks
+TICKS = 6  # maximum number of ticks of a scale of gains
+
 
 def report_html(
     audit: Mapping[str, Any], examples: Sequence[Example], steps: Sequence[Step] = (), changes: Sequence[str] = ()
 ) -> str:
-    """The report of an audit.
-
-    The page is self-contained and runs only its own script, even if texts of the benchmark are malicious. Sections
-    without figures are omitted. The result is deterministic.
-    """
+    """The report of an audit: deterministic, and safe with malicious texts; sections without figures are omitted."""
     values = {**report_values(audit, changes), "has_examples": bool(examples), "steps": steps}
     data = {"examples": list(map(_card, examples)), "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
@@ -31,13 +36,21 @@ def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict
     """The values of the report's template; ``changes`` as in `report_html`."""
     shortcuts = audit.get("shortcuts") or ()
     probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
+    ends = (str(end(audit["choices"])) for end in (min, max) if audit.get("choices"))
+    facts = {
+        "questions": count(audit.get("rows")),
+        "images": count(audit["images"]) if audit.get("images") else "none",
+        "choices per question": " to ".join(dict.fromkeys(ends)),
+        "chance": percent(audit["chance"]) if "chance" in audit else "",
+        "fitted on": plain(audit.get("train_source"), 60),
+    }
     splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
     return {
         "title": plain(public_name(audit.get("dataset") or ""), 120) or "benchmark",
         "config": audit.get("config"),
         "split": audit.get("split"),
         "version": audit.get("version"),
-        "facts": _facts(audit),
+        "facts": {name: text for name, text in facts.items() if text},
         "read_as": plain(audit.get("read_as"), 600),
         "verdict": plain(audit.get("verdict"), 1000),
         "caveat": plain(audit.get("caveat"), 600),
@@ -75,19 +88,6 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _facts(found: Mapping[str, Any]) -> dict[str, str]:
-    """Key figures of the audited benchmark."""
-    ends = (str(end(found["choices"])) for end in (min, max) if found.get("choices"))
-    facts = {
-        "questions": count(found.get("rows")),
-        "images": count(found["images"]) if found.get("images") else "none",
-        "choices per question": " to ".join(dict.fromkeys(ends)),
-        "chance": percent(found["chance"]) if "chance" in found else "",
-        "fitted on": plain(found.get("train_source"), 60),
-    }
-    return {name: text for name, text in facts.items() if text}
-
-
 def _predictive_texts(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of words and choices that predict, most significant first."""
     given = audit.get("predictive_texts") or {"words": (), "choices": ()}
@@ -108,7 +108,157 @@ def _card(example: Example) -> dict[str, Any]:
         "type": plain(example.question_type, TYPE),
         **picture_values(example.images),
         "note": plain(example.note, ORIGIN),
-        "bias": round(example.bias, 4) if example.bias is not None and isfinite(example.bias) else None,
+        "bias": round(example.bias, 4) if example.bias is not None and math.isfinite(example.bias) else None,
         "outcome": "" if example.picked is None else "correct" if example.picked == example.label else "wrong",
         "choices": [example.choice(index) for index in range(len(example.choices))],
     }
+
+
+def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:
+    """The significant shortcut with the largest gain, else any, of those with these inputs or of all; None if none."""
+    rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != ProbeInputs.EVERYTHING)]
+    return max(rows, key=lambda row: (row["alarm"], row["gain"]), default=None)
+
+
+def tiles(shortcuts: Sequence[Mapping[str, Any]]) -> dict[ProbeInputs, Mapping[str, Any]]:
+    """The strongest shortcut of each set of inputs."""
+    return {sees: best for sees in ProbeInputs if (best := strongest(shortcuts, sees))}
+
+
+def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | None:
+    """The plot of the shortcuts of an audit (``before``), or of the same probes before and after a remedy."""
+    by_side = {side: {row["name"]: row for row in rows} for side, rows in sides.items()}
+    found = {name: {side: rows[name] for side, rows in by_side.items()} for name in by_side["before"]}
+    if not found:
+        return None
+    scale = scale_of(row for rows in found.values() for row in rows.values())
+    lines = []
+    for name, rows in found.items():
+        inputs = ProbeInputs[rows["before"]["inputs"].upper()]
+        if not inputs.is_shortcut:
+            continue
+        bars = {side: bar(row, scale) for side, row in rows.items()}
+        lines.append(
+            {
+                "name": plain(name.removesuffix(f": {inputs.label}"), 120),
+                "row": rows["before"],
+                "inputs": inputs.label,
+                "bars": bars,
+                "title": " ".join(plain(row["sentence"], 500) for row in rows.values()),
+                "alarm": any(drawn["alarm"] for drawn in bars.values()),
+            }
+        )
+    shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
+    return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0)}
+
+
+def _collapsed(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
+    """Lines that are shown and the rest, which is collapsed if it has three or more."""
+    shown = len(lines) if len(lines) - shown <= 2 else shown
+    return {"shown": lines[:shown], "rest": lines[shown:]}
+
+
+def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The gains of the strongest shortcuts by question type, largest types first."""
+    types = audit.get("per_type") or ()
+    given = {name for row in types for name in row["shortcuts"]}
+    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: (-row["alarm"], -row["gain"]))
+    ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
+    firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
+    ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
+    columns = ([row["name"] for row in ranked] or sorted(given))[:TYPE_SHORTCUTS]
+    if not columns or len(types) < 2:
+        return None
+    scale = scale_of(row["shortcuts"][name] for row in types for name in columns if name in row["shortcuts"])
+    lines = [
+        {
+            "type": row["type"],
+            "row": row,
+            "cells": [bar(row["shortcuts"][name], scale) if name in row["shortcuts"] else None for name in columns],
+        }
+        for row in sorted(types, key=lambda row: (-row["rows"], row["type"]))
+    ]
+    return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
+
+
+def histogram(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The histogram of bias scores, as shares of the questions that have one, with the ticks of its y axis."""
+    if not audit.get("bias"):
+        return None
+    bins = audit["bias"]["histogram"]
+    total = sum(row["rows"] for row in bins)
+    largest = max(row["rows"] for row in bins) / total
+    step = next((step for step in STEPS if largest / step <= TICKS - 1), STEPS[-1])
+    top = step * max(math.ceil(largest / step - 1e-9), 1)
+    ticks = [{"y": 1 - index * step / top, "share": index * step} for index in range(round(top / step) + 1)]
+    bars = []
+    for row in filter(lambda row: row["rows"], bins):
+        size, share = row["to"] - row["from"], row["rows"] / total
+        bars.append(
+            {
+                "x": width(row["from"] + size * 0.06),
+                "width": width(size * 0.88),
+                "y": width(1 - share / top),
+                "height": width(share / top),
+                "title": f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to "
+                f"{row['to']:.0%}",
+            }
+        )
+    return {"mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars, "ticks": ticks}
+
+
+def ambiguous_decoys(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The shares of possibly correct decoys by reason, with bars on a scale from 0 to ``top``."""
+    found = audit.get("ambiguous_decoys")
+    if not found:
+        return None
+    top = next((top for top in (0.05, 0.1, 0.25, 0.5) if max(found["reasons"].values(), default=0) <= top), 1.0)
+    reasons = {reason: (share, width(share / top)) for reason, share in found["reasons"].items() if share}
+    zero = [reason for reason, share in found["reasons"].items() if not share]
+    return {"share": found["share"], "decoys": found["decoys"], "top": top, "reasons": reasons, "zero": zero}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A horizontal scale of gains."""
+
+    low: float
+    high: float
+    step: float
+
+    def at(self, gain: float) -> str:
+        """Position of a gain in percent of the width, clipped."""
+        return width((min(max(gain, self.low), self.high) - self.low) / (self.high - self.low))
+
+    @property
+    def ticks(self) -> list[dict[str, Any]]:
+        """The ticks of the scale; 0 is one of them."""
+        first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
+        return [{"gain": step * self.step, "x": self.at(step * self.step)} for step in range(first, last + 1)]
+
+
+def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
+    """A scale that includes 0, the gains of these rows and their intervals."""
+    gains = [row[key] for row in rows for key in ("gain", "low", "high")]
+    low, high = min([0.0, *gains]), max([0.01, *gains])
+    step = next((step for step in STEPS if (high - low) / step <= TICKS), STEPS[-1])
+    margin = 0.04 * (high - low)
+    return Scale(low - margin, high + margin, step)
+
+
+def bar(row: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+    """A bar from 0 to a row's gain, with its interval from ``low`` to ``high``."""
+    start, end = (scale.at(one) for one in sorted((0.0, row["gain"])))
+    return {
+        "x": start,
+        "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",
+        "low": scale.at(row["low"]),
+        "high": scale.at(row["high"]),
+        "alarm": row["alarm"],
+        "row": row,
+    }
+
+
+def width(share: float) -> str:
+    """A fraction of a plot's width."""
+    return f"{100 * share:.2f}%"

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LONGEST_SIDE = 320  # pixels
-ATTENDED, OPACITY = "#ff5a00", 0.65
-"""Colour of attention, and its opacity at the maximum of a map."""
+ATTENDED, OPACITY = "#ff5a00", 0.65  # colour of attention, and its opacity at the maximum of a map
 BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
 
 

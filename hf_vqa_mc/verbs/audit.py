@@ -118,8 +118,7 @@ class AuditResult(Result):
 
     def report(self) -> Report:
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
-        from hf_vqa_mc.report.audit_folder import next_steps
-        from hf_vqa_mc.report.audit_tables import ambiguity, notes, shortcut_table
+        from hf_vqa_mc.report.audit_folder import ambiguity, next_steps, notes, shortcut_table
 
         figures = self.figures
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
@@ -155,7 +154,7 @@ class AuditResult(Result):
 
     def _repr_html_(self) -> str:
         """The verdict, the strongest shortcuts with a bar of their gains over random guessing, and the report."""
-        from hf_vqa_mc.report.audit_tables import gain_table
+        from hf_vqa_mc.report.audit_folder import gain_table
 
         rest = [part for part in self.report() if str(part).strip() != self.verdict]
         return in_html([self.verdict, *rest], gain_table(self.audit))

@@ -87,18 +87,17 @@ class DescribeResult(Result):
         """One row per headline number: figure, number, and the value of each dataset; fractions."""
         from hf_vqa_mc.report.description import headline_numbers
 
-        rows = [[one.figure.name, name, *values] for one, name, values in headline_numbers(self.description)]
+        rows = [[figure.name, name, *values] for figure, name, values in headline_numbers(self.description)]
         return frame_of(rows, columns=["figure", "number", *self.description.names], dtype=object)
 
     def table(self, figure: str, dataset: int = 0) -> Frame:
         """The table of a figure, of the first (0) or second (1) dataset; empty where it does not apply."""
         from hf_vqa_mc.errors import unknown_name
 
-        found = {one.figure.name: one.found[dataset] for one in self.description.figures}
+        found = {one.name: sides[dataset][1].table for one, sides in self.description.figures}
         if figure not in found:
             raise unknown_name("figure", figure, found)
-        one = found[figure]
-        return frame_of({} if one is None else one.table, dtype=object)
+        return frame_of(found[figure], dtype=object)
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, describe.json, and each figure as SVG and CSV to a folder."""
@@ -139,7 +138,7 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
         other = replace(settings, dataset=settings.against, config=settings.against_config)
         datasets.append(read_data(other, progress))
     if captions is not None:
-        datasets = [replace(data, captions=of_images(data.images, captions)) for data in datasets]
+        datasets = [replace(data, captions=(of_images(data.images, captions),)) for data in datasets]
     done = DescribeResult(describe_data(datasets, figures, progress), settings)
     if settings.output is None:
         return done

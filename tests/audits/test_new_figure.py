@@ -7,7 +7,6 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.audits.checks import CHECKS
 from hf_vqa_mc.audits.checks.check import ERROR, Check, Issues
 from hf_vqa_mc.audits.figures import FIGURES, Figure, Found
-from hf_vqa_mc.audits.figures.charts import Bars
 from tests.audits.frames import benchmark
 
 
@@ -22,7 +21,7 @@ def added():
         rows = np.flatnonzero(~asked[linted.data.questions.codes])
         return Issues(linted.rows[rows], ["no question mark"] * len(rows))
 
-    FIGURES.add(Figure("marks", "Question marks", "", "Question marks.", question_marks, Bars("text", "marks")))
+    FIGURES.add(Figure("marks", "Question marks", "", "Question marks.", question_marks, ("bars", "text", "marks")))
     CHECKS.add(Check("unasked", ERROR, "the question has no question mark", "add it", unasked))
     yield
     del FIGURES["marks"], CHECKS["unasked"]

@@ -76,7 +76,7 @@ def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
 @pytest.mark.slow
 def test_labels_of_the_evaluated_rows_change_no_answer(monkeypatch):
     # without rounding, which turns a difference in the last digit into one of 1e-5 where a value is on the boundary
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.small_models.DECIMALS", 15)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.DECIMALS", 15)
     table, _, _ = planted("question cue", 0.6, 300, 0)
     split = split_of(table)
     folds = folds_of(split)

@@ -24,11 +24,3 @@ def test_pairs_are_distinct_and_come_back(numbers):
     codes = pairs(one, other)
     assert len(set(codes.tolist())) == len(set(numbers))
     assert list(zip(*(half.tolist() for half in unpaired(codes)), strict=True)) == numbers
-
-
-@given(st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "é"]))))
-def test_a_column_without_unused_texts_has_the_same_rows(texts):
-    column = Column.of(pa.array(texts, pa.string())).take(np.arange(len(texts))[::2])
-    compact = column.compacted()
-    assert [code >= 0 and compact.texts[code] for code in compact.codes] == [one or False for one in texts[::2]]
-    assert compact.different == len(compact.texts) == column.different

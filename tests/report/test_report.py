@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.report.figures import strongest
 from hf_vqa_mc.report.pages import as_data
-from hf_vqa_mc.report.report import report_html, report_values
+from hf_vqa_mc.report.report import report_html, report_values, strongest
 from tests.report import audits, hostile
 
 

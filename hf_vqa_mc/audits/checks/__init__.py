@@ -25,8 +25,7 @@ CHECKS: Listing[Check] = Listing("check", *ROWS, *TEXTS, *LEAKS)  # in the order
 DETAIL = 200  # maximum number of characters of a detail
 COLUMNS = ("check", "severity", "split", "row", "question_id", "detail")
 KEY = ("check", "split", "question_id")  # columns by which an issue is known
-GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")
-"""Beginnings of cells that `text.tables.csv_bytes` marked, as spreadsheets would take them for formulas."""
+GUARDED = ("'=", "'+", "'-", "'@", "'\t", "'\r")  # beginnings of cells that `text.tables.csv_bytes` marked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,8 +36,7 @@ class Linting:
     rows: int  # number of checked rows, those that cannot be read included
     read_as: str
     notes: list[str]
-    issues: pa.Table
-    """``COLUMNS``, the most severe first; split, row and question_id are null for issues of the whole benchmark"""
+    issues: pa.Table  # ``COLUMNS``, the most severe first; no split, row and question_id: of the whole benchmark
     ignored: int  # number of issues that the list of known ones has
     stale: list[str]  # entries of the list of known issues that were not found again
 
@@ -49,13 +47,7 @@ class Linting:
 
 
 def read_known(path: Path) -> pa.Table:
-    """Read a list of known issues: a file that the linter wrote, or any table with check and question_id.
-
-    The table has check, question_id and, optionally, split, as text.
-
-    Raises:
-        InputError: it cannot be read, or lacks a column.
-    """
+    """Known issues, with check, question_id and, optionally, split, of a file that the linter wrote or any table."""
     if not path.is_file():
         raise InputError(f"--ignore {path}: no such file")
     printed = read_json(path) if file_form(path) == "json" else None
@@ -80,11 +72,7 @@ def read_known(path: Path) -> pa.Table:
 def lint_benchmark(
     options: BenchmarkOptions, known: pa.Table | None, skip_images: bool, progress: Progress
 ) -> Linting:
-    """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out.
-
-    Raises:
-        InputError: it is no benchmark, or most rows of a split cannot be read.
-    """
+    """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out."""
     linted = read_linted(options, progress, skip_images)
     parts = []
     for done, check in enumerate(_ordered()):

@@ -33,9 +33,8 @@ WHOLE = -1  # row of an issue of the whole benchmark
 class Issues(NamedTuple):
     """The locations of a check's issues."""
 
-    rows: NDArray[np.int64] | Sequence[int]
-    """numbers of rows of all splits, see `Linted.rows`; `WHOLE` for an issue of the benchmark"""
-    details: Sequence[str] | None = None  # one for each; None for ``""``
+    rows: NDArray[np.int64] | Sequence[int]  # of all splits, see `Linted.rows`; `WHOLE` for no single row
+    details: Sequence[str] = ()  # one for each; () for none
 
 
 def of_the_whole(details: Sequence[str]) -> Issues:
@@ -79,19 +78,17 @@ class Linted:
         """(rows of data,): number of each among the rows of all splits."""
         return np.concatenate([split.original[ROW].to_numpy() for split in self.splits])
 
-    @cached_property
+    @property
     def splits(self) -> list[Split]:
         """The splits of `data`, in its order."""
         return list(self.benchmark.splits.values())
 
-    @cached_property
+    @property
     def rows_by_split(self) -> dict[str, NDArray[np.int64]]:
         """Each split's name and its rows of `data`."""
-        sizes = [split.rows.num_rows for split in self.splits]
-        parts = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-        return dict(zip(self.benchmark.splits, parts, strict=True))
+        return {name: np.flatnonzero(self.data.splits.codes == n) for n, name in enumerate(self.data.splits.texts)}
 
-    @cached_property
+    @property
     def own_columns(self) -> list[str]:
         """The columns that all splits have, without those of choices and labels, and those that this package adds."""
         others = {ROW, *self.benchmark.spec.columns, *PER_CHOICE, *SET_COLUMNS}
@@ -144,11 +141,7 @@ def _check_image(split: Split, row: int) -> ImageCheck:
 
 
 def read_linted(options: BenchmarkOptions, progress: Progress, skip_images: bool) -> Linted:
-    """Read a benchmark and set aside the rows that cannot be read.
-
-    Raises:
-        InputError: it is no benchmark, or most rows of a split cannot be read.
-    """
+    """Read a benchmark and set aside the rows that cannot be read."""
     progress("opening", 0, 1)
     opened = open_tables(options.dataset, options.config)
     tables, ids, firsts = dict[str, pa.Table](), [], dict[str, int]()

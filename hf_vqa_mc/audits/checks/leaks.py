@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
 from hf_vqa_mc.audits.checks.rows import matches
-from hf_vqa_mc.audits.rows import LEAST_ROWS, PERIODS, row_number_groups
+from hf_vqa_mc.audits.rows import BLOCKS, LEAST_ROWS, PERIODS, row_blocks
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
 from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, named
@@ -17,9 +17,7 @@ from hf_vqa_mc.errors import shown
 
 TRAIN = ("train", "training")
 MOST_VALUES = 1000  # A column with more values is not searched for labels
-PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1
-"""A column predicts the label if chi-square is so significant, and the most frequent label of each value is right in
-so many more rows than the most frequent label of all, as a fraction."""
+PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1  # a column predicts the label at such p and gain, see `_predicted`
 REPEATS = 0.9  # share of the rows in which a column that repeats the target equals it
 SHORTEST = 3  # minimum number of letters of a target that is searched for in names
 NAMED_GAIN = 0.05  # names give the target away if they have it in so many more rows than a decoy, as a fraction
@@ -33,7 +31,6 @@ def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted
 
 
 def _questions(linted: Linted) -> Issues:
-    """Rows whose question is in the training split: with the image, or without images with choices and target."""
     codes, valid = linted.data.row_keys
     if not linted.data.images.valid.any():
         codes = pairs(np.unique(codes, return_inverse=True)[1], linted.data.targets.comparable.codes)
@@ -61,7 +58,6 @@ def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
 
 
 def _predictive(linted: Linted) -> Issues:
-    """Columns, ids and row numbers that predict the position of the target."""
     found = []
     for split, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         labels = linted.data.labels[rows]
@@ -74,7 +70,8 @@ def _predictive(linted: Linted) -> Issues:
 
 
 def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    yield from ((f"the row number ({name})", groups) for name, groups in row_number_groups(len(rows)))
+    yield from ((f"the row number (period {period})", np.arange(len(rows)) % period) for period in PERIODS)
+    yield "the row number (blocks)", row_blocks(len(rows), BLOCKS[0])
     for name, column in _columns(linted):
         codes = column.codes[rows].astype(np.int64)
         if len(np.unique(codes)) <= MOST_VALUES:
@@ -87,11 +84,7 @@ def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, N
 
 
 def _predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[float, float]:
-    """How well groups of rows predict their labels, from 0.
-
-    Returns the share of rows that the most frequent label of their group adds to that of all rows, and the p of
-    Pearson's chi-square test of independence.
-    """
+    """The share of rows that the most frequent label of their group adds to that of all, and p by chi-square."""
     from scipy import stats
 
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
@@ -106,7 +99,6 @@ def _predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[fl
 
 
 def _repeating(linted: Linted) -> Issues:
-    """Columns that are the target's text in most rows."""
     targets, found = linted.data.targets.comparable, []
     for name, column in _columns(linted):
         keys = column.comparable
@@ -118,7 +110,6 @@ def _repeating(linted: Linted) -> Issues:
 
 
 def _named(linted: Linted) -> Issues:
-    """Rows whose image name or id contains the target, and no decoy."""
     names = [*named(linted.own_columns, (*IMAGE_PATH, *IMAGE_ID, "image")), *named(linted.own_columns, QUESTION_ID)]
     flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
     rows, details = [np.zeros(0, np.int64)], list[str]()
@@ -137,10 +128,7 @@ def _named(linted: Linted) -> Issues:
 
 
 def _contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDArray[np.bool_]:
-    """(choices,): whether the choice's comparable text, of `SHORTEST` letters or more, is in the row's name.
-
-    Names are compared in lower case, with single spaces instead of other signs; digits are removed.
-    """
+    """(choices,): whether the comparable text, of `SHORTEST` letters or more, is in the row's name, letters alone."""
     plain = pc.utf8_lower(names.distinct)
     for pattern, new in ((r"[^a-z]+", " "), (r"^ ?(.*?) ?$", r" \1 ")):
         plain = pc.replace_substring_regex(plain, pattern, new)

@@ -26,7 +26,6 @@ difference is significant."""
 
 
 def _faulty(kind: str, linted: Linted) -> Issues:
-    """Rows that could not be read."""
     found = [one for one in linted.faulty if one.kind == kind]
     return Issues([one.row for one in found], [one.message for one in found])
 
@@ -38,7 +37,6 @@ def _without_choices(linted: Linted) -> Issues:
 
 
 def _repeated_ids(linted: Linted) -> Issues:
-    """Rows whose id occurs in an earlier row of the split."""
     rows, details = list[int](), list[str]()
     for table in linted.tables.values():
         for name in named(table.column_names, QUESTION_ID)[:1]:
@@ -53,7 +51,6 @@ def _repeated_ids(linted: Linted) -> Issues:
 
 
 def _contradictory(linted: Linted) -> Issues:
-    """Rows of a split with the same image and question as another one, but another target."""
     images, questions, targets = linted.data.images, linted.data.questions.comparable, linted.data.targets
     at = np.flatnonzero(images.valid & questions.valid)
     group = grouped(linted.data.splits.codes[at], images.codes[at], questions.codes[at])
@@ -87,7 +84,6 @@ def _rotated(linted: Linted, rows: NDArray[np.int64], others: NDArray[np.int64])
 
 
 def _unbalanced(linted: Linted) -> Issues:
-    """Splits in which the target is not equally often at each position."""
     found = []
     for name, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         sizes, labels = linted.data.choices.lengths[rows], linted.data.labels[rows]
@@ -108,7 +104,6 @@ def _images(is_missing: bool, linted: Linted) -> Issues:
 
 
 def _repeated_images(linted: Linted) -> Issues:
-    """Rows whose image has the content of an image with another name."""
     firsts, names = dict[str, int](), linted.data.images.texts
     first = {code: firsts.setdefault(one.digest, code) for code, one in linted.images.items() if one.digest}
     return _of_images(linted, {code: f"image {shown(names[code])} is {shown(names[other])}"
@@ -195,7 +190,7 @@ def _blank_texts(linted: Linted) -> Issues:
     """White space only, and empty questions, which have no code."""
     found = in_texts(partial(matches, r"^\s*$"), BOTH, linted)
     empty = linted.rows[linted.data.questions.codes < 0]
-    return Issues(np.concatenate([found.rows, empty]), [*(found.details or ()), *["question ''"] * len(empty)])
+    return Issues(np.concatenate([found.rows, empty]), [*found.details, *["question ''"] * len(empty)])
 
 
 def _marked_up(column: Column) -> NDArray[np.bool_]:
@@ -203,11 +198,7 @@ def _marked_up(column: Column) -> NDArray[np.bool_]:
 
 
 def _mojibake(column: Column) -> NDArray[np.bool_]:
-    """Texts that were UTF-8 and were read as Windows-1252, or with replacement characters."""
-    found = matches("\ufffd", column)
-    for index in np.flatnonzero(~pc.string_is_ascii(column.distinct).to_numpy(zero_copy_only=False)).tolist():
-        found[index] |= is_mojibake(column.texts[index])
-    return found
+    return np.array(["\ufffd" in text or is_mojibake(text) for text in column.texts], np.bool_)
 
 
 def is_mojibake(text: str) -> bool:
@@ -236,7 +227,6 @@ def _empty_cells(linted: Linted) -> Issues:
 
 
 def _letters(linted: Linted) -> Issues:
-    """Rows whose choices begin with their own letters."""
     listed = linted.data.choices
     flat = listed.flat
     found = pc.struct_field(pc.extract_regex(flat.distinct, LETTER), "letter")
@@ -249,7 +239,6 @@ def _letters(linted: Linted) -> Issues:
 
 
 def _equal(linted: Linted) -> Issues:
-    """Rows with choices that the official VQA program counts as equal, unless signs, operators or case differ."""
     flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
     both = pairs(of_rows, official_texts(flat.distinct).dictionary_encode().indices.to_numpy()[flat.codes])
     order = np.argsort(both, kind="stable")

@@ -1,7 +1,6 @@
 """Figures of answers: lengths, agreement of annotators, coverage; answers and their entropy by question type."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.charts import Bars, Lines, Stacked
 from hf_vqa_mc.audits.figures.figure import Figure, Found, Number, Share, Table, distribution, figure, share, table
 from hf_vqa_mc.audits.figures.questions import by_beginning, lengths
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
@@ -24,22 +22,9 @@ NUMBER = r"^(\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten)$"
 SHOWN = 10  # answers of a type (Hudson and Manning 2019, Figure 11: "the top 10 answers")
 MOST_TYPES = 200  # maximum number of types in a table; the largest
 TYPE_COLUMNS = ("type", "questions", "share", "different answers", "most frequent answer", "its share", "entropy")
-Group = Callable[[Data], Column | None]
-_NOTHING = np.zeros(0, np.int64)
 
 
-def needs_answers(data: Data) -> str:
-    """Why figures of answers do not apply."""
-    return "" if data.targets.different else "no row has an answer"
-
-
-def needs_annotators(data: Data) -> str:
-    """Why figures of several annotators do not apply."""
-    several = data.answers is not None and data.answers.flat.valid.any()
-    return "" if several else "questions do not have answers of several people"
-
-
-@figure("Words per answer", "Antol et al. 2015, section 4.2", Bars("words", "share"), needs_answers)
+@figure("Words per answer", "Antol et al. 2015, section 4.2", ("bars", "words", "share"), ("answers",))
 def answer_lengths(data: Data) -> Found:
     """Share of all human answers, else of the correct ones, by their number of words, separated by spaces."""
     answers = data.all_answers
@@ -54,10 +39,8 @@ def answer_lengths(data: Data) -> Found:
 
 def _per_question(data: Data) -> tuple[NDArray[np.int64], ...]:
     """For each question with answers: its row, number of different answers, of the most frequent one, and of all."""
-    answers = data.answers
-    assert answers is not None  # noqa: S101  see needs_annotators
-    valid = answers.flat.valid
-    codes, counts = np.unique(pairs(answers.rows[valid], answers.flat.codes[valid]), return_counts=True)
+    valid = data.answers.flat.valid
+    codes, counts = np.unique(pairs(data.answers.rows[valid], data.answers.flat.codes[valid]), return_counts=True)
     rows, _ = unpaired(codes)
     different = np.bincount(rows, minlength=len(data))
     most = np.zeros(len(data), np.int64)
@@ -67,8 +50,8 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], ...]:
     return answered, different[answered], most[answered], given[answered]
 
 
-@figure("Different answers per question", "Antol et al. 2015, section 4.2", Bars("different answers", "share"),
-        needs_annotators)  # fmt: skip
+@figure("Different answers per question", "Antol et al. 2015, section 4.2", ("bars", "different answers", "share"),
+        ("annotators",))  # fmt: skip
 def unique_answers(data: Data) -> Found:
     """Share of the questions by their number of different answers; answers are different if their texts are."""
     _, different, _, given = _per_question(data)
@@ -78,12 +61,9 @@ def unique_answers(data: Data) -> Found:
 
 
 @figure("Agreement of annotators by their confidence", "Antol et al. 2015, Figure 6",
-        Stacked("mean confidence", "agreement", "share"),
-        lambda data: needs_annotators(data) or ("" if data.confidences is not None else "answers have no confidences")
-        )  # fmt: skip
+        ("stacked", "mean confidence", "agreement", "share"), ("annotators", "confidences"))  # fmt: skip
 def confidence(data: Data) -> Found:
     """Questions by the mean confidence of their annotators (no 0, maybe 0.5, yes 1): how many give the same answer."""
-    assert data.confidences is not None  # noqa: S101
     answered, _, most, _ = _per_question(data)
     means = data.confidences[answered]
     rows, known = list[list[Any]](), ~np.isnan(means)
@@ -100,7 +80,7 @@ def confidence(data: Data) -> Found:
     )
 
 
-@figure("Agreement of annotators", "Antol et al. 2015, Figure 6", Bars("annotators", "share"), needs_annotators)
+@figure("Agreement of annotators", "Antol et al. 2015, Figure 6", ("bars", "annotators", "share"), ("annotators",))
 def agreement(data: Data) -> Found:
     """Number of annotators who give the most frequent answer; texts must be equal."""
     _, _, most, given = _per_question(data)
@@ -111,7 +91,7 @@ def agreement(data: Data) -> Found:
     return Found(numbers, distribution("annotators", values.tolist(), counts))
 
 
-@figure("Yes, no and numbers", "Antol et al. 2015, section 4.2", Bars("answer", "share"), needs_answers)
+@figure("Yes, no and numbers", "Antol et al. 2015, section 4.2", ("bars", "answer", "share"), ("answers",))
 def answer_kinds(data: Data) -> Found:
     """Questions by their correct answer, punctuation and case ignored."""
     answers = data.targets.comparable
@@ -133,12 +113,11 @@ def answer_kinds(data: Data) -> Found:
 
 
 @figure("Coverage by the most frequent answers", "Antol et al. 2015, section 5",
-        Lines("answers", "questions", "K most frequent answers", logarithmic=True, until=float("inf")),
-        needs_answers)  # fmt: skip
+        ("lines", "answers", "questions", "K most frequent answers", True, float("inf")), ("answers",))  # fmt: skip
 def coverage(data: Data) -> Found:
     """Share of the correct answers, and of all human answers, that the K most frequent ones are."""
     columns = {"questions": data.targets.counts}
-    if data.answers is not None:
+    if len(data.answers.lengths):
         columns["human answers"] = data.answers.flat.counts
     sums = {name: np.cumsum(np.sort(counts)[::-1]) for name, counts in columns.items()}
     most = max(int((counts > 0).sum()) for counts in columns.values())
@@ -153,19 +132,13 @@ def coverage(data: Data) -> Found:
     return Found(numbers, {"answers": ranks, **{name: [covered(name, rank) for rank in ranks] for name in sums}})
 
 
-@figure("Most frequent answers", "Antol et al. 2015, section 3", Bars("answer", "share"), needs_answers)
+@figure("Most frequent answers", "Antol et al. 2015, section 3", ("bars", "answer", "share"), ("answers",))
 def most_frequent_answers(data: Data) -> Found:
     """Share of the questions whose correct answer it is."""
     top = data.targets.most_frequent(20)
     counts = data.targets.counts
     rows = ([data.targets.texts[index], int(counts[index]), share(counts[index], counts.sum())] for index in top)
     return Found({}, table(["answer", "questions", "share"], rows))
-
-
-def published(name: str, data: Data) -> Column | None:
-    """The published types of a name: "question type", "answer type", or one of `described_rows.NESTED`."""
-    own = {"question type": data.types, "answer type": data.answer_types}
-    return data.other_types.get(name) if name not in own else own[name] if own[name].different > 1 else None
 
 
 def _grouped(groups: Column, answers: Column) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -189,9 +162,9 @@ def types(column: Column, data: Data) -> Found:
     total, rows = int(column.counts.sum()), list[list[Any]]()
     for index in column.most_frequent(MOST_TYPES):
         name, questions = column.texts[index], int(column.counts[index])
-        answers, counts = answered.get(name, (_NOTHING, _NOTHING))
         of_answers: list[Any] = [0, None, None, None]
-        if len(answers):
+        if name in answered:
+            answers, counts = answered[name]
             best = data.targets.texts[answers[0]]
             of_answers = [len(answers), best, share(counts[0], counts.sum()), entropy(counts.tolist())]
         rows.append([name, questions, share(questions, total), *of_answers])
@@ -215,59 +188,56 @@ def _parts(groups: Column, answers: Column, names: Sequence[str], most: int | No
     return table(names, rows)
 
 
-@figure("Steps of reasoning", "Hudson and Manning 2019, Figure 14", Bars("steps", "share"),
-        lambda data: "" if data.steps is not None else "questions have no programs")  # fmt: skip
+@figure("Steps of reasoning", "Hudson and Manning 2019, Figure 14", ("bars", "steps", "share"), ("programs",))
 def steps(data: Data) -> Found:
     """Operations of each question's program."""
-    assert data.steps is not None  # noqa: S101
     distinct, counts = np.unique(data.steps, return_counts=True)
     return Found({"mean": float(data.steps.mean())}, distribution("steps", distinct.tolist(), counts))
 
 
-def _crossed(name: str, title: str, source: str, sentence: str, kinds: tuple[str, str], draw: Any = None) -> Figure:  # noqa: ANN401
+def _crossed(name: str, title: str, source: str, sentence: str, kinds: tuple[str, str], *chart: str) -> Figure:
     """A figure of two kinds of types."""
 
     def compute(data: Data) -> Found:
-        first, second = (published(one, data) for one in kinds)
-        assert first is not None and second is not None  # noqa: S101  see needs
+        if not data.named_types.keys() >= {*kinds}:
+            return Found(why=f"there are no {kinds[0]}s and {kinds[1]}s")
+        first, second = (data.named_types[one] for one in kinds)
         return Found({f"{kinds[0]}s": first.different, f"{kinds[1]}s": second.different},
                      _parts(first, second, [*kinds, "questions", "share"]))  # fmt: skip
 
-    def needs(data: Data) -> str:
-        has_both = all(published(one, data) is not None for one in kinds)
-        return "" if has_both else f"there are no {kinds[0]}s and {kinds[1]}s"
-
-    return Figure(name, title, source, sentence, compute, draw, needs)
+    return Figure(name, title, source, sentence, compute, chart)
 
 
-def _figures(what: str, source: str, group: Group | None = None) -> tuple[Figure, Figure]:
-    """The table of types, and the answers of each."""
-    find, name = group or partial(published, what), what.replace(" ", "_")
+def _types(what: str, source: str) -> Figure:
+    """The table of types."""
 
-    def table_of(data: Data) -> Found:
-        column = find(data)
-        return Found() if column is None else types(column, data)
+    def compute(data: Data) -> Found:
+        return types(data.named_types[what], data) if what in data.named_types else Found(why=f"there are no {what}s")
 
-    def answers(data: Data) -> Found:
-        column, names = find(data), ("type", "answer", "questions", "share")
-        return Found() if column is None else Found({}, _parts(column, data.targets, names, SHOWN))
+    sentence = "Questions, different answers, most frequent answer and entropy of the answers (bits) of each."
+    chart = ("bars", "type", "share")
+    return Figure(f"{what.replace(' ', '_')}s", f"{what.capitalize()}s", source, sentence, compute, chart)
 
-    def needs(data: Data) -> str:
-        return f"there are no {what}s" if find(data) is None else ""
 
-    return (
-        Figure(f"{name}s", f"{what.capitalize()}s", source,
-               "Questions, different answers, most frequent answer and entropy of the answers (bits) of each.",
-               table_of, Bars("type", "share"), needs),
-        Figure(f"answers_by_{name}", f"Answers by {what}",
-               "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
-               f"The {SHOWN} most frequent answers of each; the empty rest are others. Equal colors are equal "
-               "answers, but for gray: all others.",
-               answers, Stacked("type", "answer", "share"), lambda data: needs_answers(data) or needs(data)),
+def _answers_by(what: str) -> Figure:
+    """The answers of each type."""
+
+    def compute(data: Data) -> Found:
+        column = by_beginning(data) if what == "beginning" else data.named_types.get(what)
+        if column is None:
+            return Found(why=f"there are no {what}s")
+        return Found({}, _parts(column, data.targets, ("type", "answer", "questions", "share"), SHOWN))
+
+    return Figure(
+        f"answers_by_{what.replace(' ', '_')}", f"Answers by {what}",
+        "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
+        f"The {SHOWN} most frequent answers of each; the empty rest are others. Equal colors are equal answers, but "
+        "for gray: all others.", compute, ("stacked", "type", "answer", "share"), ("answers",),
     )  # fmt: skip
 
 
-@figure("Entropy of the answers by beginning", "Goyal et al. 2017, section 3", Bars("type", "entropy"), needs_answers)
+@figure("Entropy of the answers by beginning", "Goyal et al. 2017, section 3", ("bars", "type", "entropy"),
+        ("answers",))  # fmt: skip
 def entropy_by_beginning(data: Data) -> Found:
     """Bits; the higher, the more even are the answers of questions that begin alike."""
     return types(by_beginning(data), data)
@@ -276,13 +246,13 @@ def entropy_by_beginning(data: Data) -> Found:
 ANSWERS = (
     answer_kinds, answer_lengths, most_frequent_answers, coverage, unique_answers, agreement, confidence,
     entropy_by_beginning,
-    _figures("beginning", "", by_beginning)[1],
-    *_figures("question type", "Kafle and Kanan 2017, Table 2"),
-    *_figures("answer type", "Antol et al. 2015, section 4.2"),
-    *_figures("group", "Hudson and Manning 2019, section 3.5 and Figure 5"),
+    _answers_by("beginning"),
+    _types("question type", "Kafle and Kanan 2017, Table 2"), _answers_by("question type"),
+    _types("answer type", "Antol et al. 2015, section 4.2"), _answers_by("answer type"),
+    _types("group", "Hudson and Manning 2019, section 3.5 and Figure 5"), _answers_by("group"),
     _crossed("structural_types", "Structural and semantic types", "Hudson and Manning 2019, Figure 6 and Table 3",
              "GQA's types: what the program does last, and what it is about.", ("structural type", "semantic type"),
-             Stacked("structural type", "semantic type", "share")),
+             "stacked", "structural type", "semantic type", "share"),
     steps,
     _crossed("origins", "Question types by origin", "Kafle and Kanan 2017, Table 4",
              "TDIUC's types: imported, generated, or asked by people.", ("question type", "origin")),

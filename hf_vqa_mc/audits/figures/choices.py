@@ -1,5 +1,6 @@
 """Figures of choices: number, positions of the label, lengths, kinds, WordNet."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -7,20 +8,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.answers import needs_answers
-from hf_vqa_mc.audits.figures.charts import Bars
 from hf_vqa_mc.audits.figures.figure import Found, Number, distribution, figure, share, table
-from hf_vqa_mc.audits.figures.questions import needs_questions
 from hf_vqa_mc.audits.texts import pairs
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 
-def needs_choices(data: Data) -> str:
-    """Why figures of choices do not apply."""
-    return "" if len(data.labels) else "questions have no choices"
-
-
-@figure("Choices per question", "Chao et al. 2018, Table 2", Bars("choices", "share"), needs_choices)
+@figure("Choices per question", "Chao et al. 2018, Table 2", ("bars", "choices", "share"), ("choices",))
 def choices(data: Data) -> Found:
     """Share of the questions by their number of choices."""
     distinct, counts = np.unique(data.choices.lengths, return_counts=True)
@@ -30,10 +23,7 @@ def choices(data: Data) -> Found:
 
 
 def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
-    """Expected labels per position (largest size,) if all positions of a row are equally likely; chi-square and p.
-
-    Pearson's statistic has one degree of freedom less than there are positions.
-    """
+    """Expected labels per position (largest size,) if all of a row's are equally likely; Pearson's statistic and p."""
     from scipy import stats
 
     most = int(sizes.max())
@@ -44,9 +34,7 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
     return expected, statistic, float(stats.chi2.sf(statistic, most - 1))
 
 
-@figure("Positions of the target", "Pearson's chi-square test", Bars("position", "share"),
-        lambda data: needs_choices(data) or ("" if data.ordered else "the benchmark defines no order of choices")
-        )  # fmt: skip
+@figure("Positions of the target", "Pearson's chi-square test", ("bars", "position", "share"), ("choices", "order"))
 def label_positions(data: Data) -> Found:
     """If all positions are equally likely, p is below 0.001 in one of 1,000 benchmarks."""
     labels = data.labels
@@ -57,7 +45,7 @@ def label_positions(data: Data) -> Found:
     return Found({"chi-square": statistic, "degrees of freedom": len(expected) - 1, "p": p}, found)
 
 
-@figure("Lengths of targets and decoys", "Chao et al. 2018, section 3", needs=needs_choices)
+@figure("Lengths of targets and decoys", "Chao et al. 2018, section 3", needs=("choices",))
 def choice_lengths(data: Data) -> Found:
     """If targets are longer or shorter than decoys, the length is a shortcut."""
     listed, is_target = data.choices, data.is_target
@@ -80,50 +68,42 @@ def choice_lengths(data: Data) -> Found:
     return Found(numbers, table)
 
 
-@figure("Kinds of choices", "Chao et al. 2018, section 4", Bars("kind", "share"),
-        lambda data: "" if data.choice_kinds is not None else "choices have no kinds")  # fmt: skip
+@figure("Kinds of choices", "Chao et al. 2018, section 4", ("bars", "kind", "share"), ("kinds",))
 def choice_kinds(data: Data) -> Found:
     """Which procedure made the choices."""
-    assert data.choice_kinds is not None  # noqa: S101
     column = data.choice_kinds.flat
     order = column.most_frequent(len(column.texts))
-    names = [column.texts[index] for index in order]
-    return Found({}, distribution("kind", names, column.counts[order], "choices"))
+    return Found({}, distribution("kind", [column.texts[at] for at in order], column.counts[order], "choices"))
 
 
-@figure("Coverage by WordNet", "Chao et al. 2018, Supplement B.1", needs=needs_answers)
+@figure("Coverage by WordNet", "Chao et al. 2018, Supplement B.1", needs=("answers",))
 def wordnet(data: Data) -> Found:
     """Share of the targets, and of the decoys, with a noun or adjective of WordNet."""
     column, masks = data.targets, {"targets": data.targets.valid}
     if len(data.labels):
         column, masks = data.choices.flat, {"targets": data.is_target, "decoys": ~data.is_target}
     # (distinct,): whether WordNet covers any of the text's words; each distinct word is looked up once.
-    words = column.words
-    wordnet = load_wordnet()
-    lexicons = wordnet.nouns, wordnet.adjectives
+    words, lexicons = column.words, (load_wordnet().nouns, load_wordnet().adjectives)
     known = np.array([any(one.base_forms(word) for one in lexicons) for word in words.vocabulary], bool)
     covered = np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
     shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
-    numbers: dict[str, Number] = dict(shares)
-    return Found(numbers, {"choices": list(shares), "covered": list(shares.values())})
+    return Found({**shares}, {"choices": list(shares), "covered": list(shares.values())})
 
 
-@figure("Questions per image", "Chao et al. 2018, Table 2", Bars("questions per image", "share"),
-        lambda data: "" if data.images.different else "rows have no images")  # fmt: skip
+@figure("Questions per image", "Chao et al. 2018, Table 2", ("bars", "questions per image", "share"), ("images",))
 def image_reuse(data: Data) -> Found:
     """Share of the images by their number of questions."""
     per_image = data.images.counts[data.images.counts > 0]
     distinct, counts = np.unique(per_image, return_counts=True)
-    numbers: dict[str, Number] = {"mean": float(per_image.mean()), "most": int(per_image.max())}
-    return Found(numbers, distribution("questions per image", distinct.tolist(), counts, "images"))
+    return Found({"mean": float(per_image.mean()), "most": int(per_image.max())},
+                 distribution("questions per image", distinct.tolist(), counts, "images"))  # fmt: skip
 
 
 def _keys(data: Data) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     """The comparable question, with answer, image, or both: a number for each row, and whether the row has it."""
-    questions, answers = data.questions.comparable, data.targets.comparable
-    images = data.images
+    questions, answers, images = data.questions.comparable, data.targets.comparable, data.images
     with_answer = pairs(questions.codes, answers.codes)
-    _, both = np.unique(with_answer, return_inverse=True)
+    both = np.unique(with_answer, return_inverse=True)[1]
     has_question, has_image = questions.valid, images.valid
     return {
         "question": (questions.codes.astype(np.int64), has_question),
@@ -134,7 +114,9 @@ def _keys(data: Data) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     }
 
 
-@figure("Repeated rows", "Kafle and Kanan 2017, section 3 (post processing)", Bars("same", "share"), needs_questions)
+@figure(
+    "Repeated rows", "Kafle and Kanan 2017, section 3 (post processing)", ("bars", "same", "share"), ("questions",)
+)
 def duplicates(data: Data) -> Found:
     """Rows that repeat an earlier row of any split; case and punctuation are ignored."""
     rows: list[list[Any]] = []
@@ -145,24 +127,18 @@ def duplicates(data: Data) -> Found:
     return Found({f"same {name}": part for name, _, part in rows}, table(["same", "rows", "share"], rows))
 
 
-@figure("Overlap of splits", "Kafle and Kanan 2017, appendix (train and test split)",
-        needs=lambda data: "" if data.splits.different > 1 else "there is one split")  # fmt: skip
+@figure("Overlap of splits", "Kafle and Kanan 2017, appendix (train and test split)", needs=("splits",))
 def overlap(data: Data) -> Found:
     """Share of a split's rows that have the same in another split; case and punctuation are ignored."""
-    keys, rows = _keys(data), list[list[Any]]()
-    numbers: dict[str, Number] = {}
-    for number, name in enumerate(data.splits.texts):
-        for other, other_name in enumerate(data.splits.texts):
-            if number == other:
-                continue
-            cells: list[Any] = [name, other_name]
-            mine, others = (data.splits.codes == one for one in (number, other))
-            for what, (codes, valid) in keys.items():
-                found = np.isin(codes[mine & valid], codes[others & valid])
-                cells.append(share(found.sum(), mine.sum()) if valid.any() else None)
-                if other_name == "train" and valid.any():
-                    numbers[f"{what} of {name} also in train"] = cells[-1]
-            rows.append(cells)
+    keys, rows, numbers = _keys(data), list[list[Any]](), dict[str, Number]()
+    for (number, name), (other, other_name) in permutations(enumerate(data.splits.texts), 2):
+        rows.append([name, other_name])
+        mine, others = (data.splits.codes == one for one in (number, other))
+        for what, (codes, valid) in keys.items():
+            found = np.isin(codes[mine & valid], codes[others & valid])
+            rows[-1].append(share(found.sum(), mine.sum()) if valid.any() else None)
+            if other_name == "train" and valid.any():
+                numbers[f"{what} of {name} also in train"] = rows[-1][-1]
     return Found(numbers, table(["split", "also in", *keys], rows))
 
 

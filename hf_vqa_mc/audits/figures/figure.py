@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.audits.described_rows import Data
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.audits.figures.charts import Drawing
 
 
 class Share(float):
@@ -25,8 +22,8 @@ class Found:
     """What a figure finds in a dataset."""
 
     numbers: dict[str, Number] = field(default_factory=dict)  # headline figures
-    table: Table = field(default_factory=dict)
-    """columns of equal length: texts, integers, floats or `Share`; None for an empty cell"""
+    table: Table = field(default_factory=dict)  # columns of texts, integers, floats or `Share`; None: an empty cell
+    why: str = ""  # why it does not apply to the dataset
 
 
 Sides: TypeAlias = Sequence[tuple[str, Found]]  # name of each dataset and what was found
@@ -41,21 +38,20 @@ class Figure:
     source: str  # paper and section, figure or table
     sentence: str  # what it shows, how it is computed
     compute: Callable[[Data], Found]
-    draw: "Callable[[Sides], Drawing | None] | None" = None
-    """draws what was found in one or two datasets; None if the table says it, or there is nothing to draw"""
-    needs: Callable[[Data], str] = lambda data: ""  # why it does not apply to a dataset; "" if it does
+    chart: tuple[Any, ...] = ()
+    """one of `report.charts.CHARTS`, and its arguments: ``("bars", "words", "share")``; () if the table says it"""
+    needs: tuple[str, ...] = ()  # what a dataset must have, see `Data.lacks`
 
 
 def figure(
-    title: str,
-    source: str,
-    draw: "Callable[[Sides], Drawing | None] | None" = None,
-    needs: Callable[[Data], str] = lambda data: "",
+    title: str, source: str, chart: tuple[Any, ...] = (), needs: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Data], Found]], Figure]:
     """Declare a figure by its function, which has the figure's name; its docstring is the figure's sentence."""
 
     def declared(compute: Callable[[Data], Found]) -> Figure:
-        return Figure(compute.__name__, title, source, " ".join((compute.__doc__ or "").split()), compute, draw, needs)
+        return Figure(
+            compute.__name__, title, source, " ".join((compute.__doc__ or "").split()), compute, chart, needs
+        )
 
     return declared
 
@@ -96,21 +92,11 @@ def number_text(value: Any) -> str:  # noqa: ANN401  a cell
     return "" if value is None else str(value)
 
 
-@dataclass(frozen=True, eq=False)
-class Described:
+class Described(NamedTuple):
     """What a figure finds in the described datasets."""
 
     figure: Figure
-    found: list[Found | None]  # by dataset; None where it does not apply
-    reasons: list[str]  # by dataset: why it does not apply, else ""
-
-    def sides(self, names: Sequence[str]) -> Sides:
-        """Names and findings of the datasets."""
-        return [(name, one or Found()) for name, one in zip(names, self.found, strict=True)]
-
-    def drawing(self, names: Sequence[str]) -> "Drawing | None":
-        """The chart; None if there is nothing to draw."""
-        return None if self.figure.draw is None else self.figure.draw(self.sides(names))
+    sides: Sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,41 +111,38 @@ class Description:
     def as_json(self) -> dict[str, Any]:
         """All numbers and tables; fractions."""
         figures = {
-            one.figure.name: {
-                "title": one.figure.title,
-                "source": one.figure.source,
-                "description": one.figure.sentence,
-                "found": [found and vars(found) for found in one.found],
+            one.name: {
+                "title": one.title,
+                "source": one.source,
+                "description": one.sentence,
+                "found": [None if side.why else {"numbers": side.numbers, "table": side.table} for _, side in sides],
             }
-            for one in self.figures
+            for one, sides in self.figures
         }
         return {"datasets": self.names, "notes": self.notes, "figures": figures, "left_out": self.left_out}
 
 
 def describe_data(datasets: Sequence[Data], chosen: Sequence[Figure], progress: Progress) -> Description:
-    """Compute figures of one dataset or two.
-
-    Raises:
-        InputError: no figure applies.
-    """
-    figures, left_out = [], {}
-    for done, figure in enumerate(chosen):
+    """Compute figures of one dataset or two; raises InputError if none applies."""
+    figures, left_out = list[Described](), dict[str, str]()
+    short, long = [data.short_name for data in datasets], [data.name for data in datasets]
+    numbered = [f"{name} ({n})" for n, name in enumerate(long, 1)]
+    names = next(one for one in (short, long, numbered) if len(set(one)) == len(one))
+    for done, one in enumerate(chosen):
         progress("figures", done, len(chosen))
-        reasons = [figure.needs(data) for data in datasets]
-        if all(reasons):
-            left_out[figure.name] = "; ".join(dict.fromkeys(reasons))
-            continue
-        found = [None if reason else figure.compute(data) for data, reason in zip(datasets, reasons, strict=True)]
-        figures.append(Described(figure, found, reasons))
+        found = [_found(one, data) for data in datasets]
+        if all(side.why for side in found):
+            left_out[one.name] = "; ".join(dict.fromkeys(side.why for side in found))
+        else:
+            figures.append(Described(one, list(zip(names, found, strict=True))))
     progress("figures", len(chosen), len(chosen))
     if not figures:
         raise InputError(f"no figure applies: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    names = [data.name for data in datasets]
-    short, numbered = [data.short_name for data in datasets], [f"{name} ({n})" for n, name in enumerate(names, 1)]
-    titles = next(one for one in (short, names, numbered) if len(set(one)) == len(one))
-    notes = [
-        f"{title}: {note}" if len(titles) > 1 else note
-        for title, data in zip(titles, datasets, strict=True)
-        for note in data.notes
-    ]
-    return Description(titles, notes, figures, left_out)
+    notes = [(name, note) for name, data in zip(names, datasets, strict=True) for note in data.notes]
+    notes_shown = [f"{name}: {note}" if len(names) > 1 else note for name, note in notes]
+    return Description(names, notes_shown, figures, left_out)
+
+
+def _found(one: Figure, data: Data) -> Found:
+    why = next(filter(None, map(data.lacks, one.needs)), "")
+    return Found(why=why) if why else one.compute(data)

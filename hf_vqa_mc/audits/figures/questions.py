@@ -1,8 +1,7 @@
 """Figures of questions: size, beginnings, first words, lengths, parts of speech.
 
-Parts of speech are found by rules, which know words of closed classes and frequent verbs
-(``data/parts_of_speech.yaml``) and WordNet's nouns and adjectives. A word that may be of several classes is decided by
-the words next to it.
+Rules find parts of speech, by words of closed classes and frequent verbs (``data/parts_of_speech.yaml``), WordNet's
+nouns and adjectives, and for a word of several classes by the words next to it.
 """
 
 from collections import Counter
@@ -15,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.charts import Bars, Lines, Sunburst
 from hf_vqa_mc.audits.figures.figure import Found, Number, Share, distribution, figure, share, table
 from hf_vqa_mc.audits.texts import Column, Tree, Words
 from hf_vqa_mc.decoys.candidates import MISSING
@@ -31,13 +29,7 @@ UNLISTED = "none of the above"  # as VQA calls questions with no listed beginnin
 CLASSES = ("noun", "verb", "adjective", "preposition")
 COMPARED = 3  # nouns, verbs and adjectives are compared (Antol et al. 2015, section 4.4)
 SHOWN = 10  # most frequent words of a class in the table
-OTHER, NOUN, VERB, ADJECTIVE, PREPOSITION, DETERMINER = range(6)
-"""Classes of words; auxiliaries are verbs, determiners are counted as no class."""
-
-
-def needs_questions(data: Data) -> str:
-    """Why figures of questions do not apply."""
-    return "" if data.questions.different else "all questions are empty"
+OTHER, NOUN, VERB, ADJECTIVE, PREPOSITION, DETERMINER = range(6)  # auxiliaries are verbs, determiners no class
 
 
 @figure("Size", "Antol et al. 2015, section 4; Hudson and Manning 2019, section 4.1")
@@ -62,7 +54,7 @@ def size(data: Data) -> Found:
     return Found(numbers, table(["split", "questions", "images", "with an answer"], rows))
 
 
-@figure("Questions by their beginning", "Antol et al. 2015, Table 3", Bars("beginning", "share"), needs_questions)
+@figure("Questions by their beginning", "Antol et al. 2015, Table 3", ("bars", "beginning", "share"), ("questions",))
 def beginnings(data: Data) -> Found:
     """Each question counts once, under the longest beginning that fits.
 
@@ -76,14 +68,14 @@ def beginnings(data: Data) -> Found:
 
 
 @figure("First four words of the questions", "Antol et al. 2015, Figure 3; Hudson and Manning 2019, Figure 8",
-        Sunburst(RANKS, "share"), needs_questions)  # fmt: skip
+        ("sunburst", RANKS, "share"), ("questions",))  # fmt: skip
 def first_words(data: Data) -> Found:
     """The first word is in the middle; an arc is as long as its share of the questions.
 
     Shares below 0.2% are left out, as in the paper.
     """
     vocabulary = data.questions.words.vocabulary
-    tree = Tree.of(data.questions.words, DEPTH)
+    tree = Tree(data.questions.words, DEPTH)
     counts = tree.counts(data.questions.counts)
     children: dict[int, list[int]] = {}
     frequent = np.flatnonzero(counts >= max(SMALLEST_ARC * len(data), 1))
@@ -112,7 +104,7 @@ def lengths(values: NDArray[np.int64], counts: NDArray[np.int64], what: str) -> 
 
 
 @figure("Words per question", "Antol et al. 2015, Figure 4; Hudson and Manning 2019, Table 1 and Figure 7",
-        Lines("words", "share", "words per question"), needs_questions)  # fmt: skip
+        ("lines", "words", "share", "words per question"), ("questions",))  # fmt: skip
 def question_lengths(data: Data) -> Found:
     """Share of the questions by their number of words."""
     found = lengths(data.questions.words.lengths, data.questions.counts, "questions")
@@ -124,7 +116,7 @@ def question_lengths(data: Data) -> Found:
 def by_beginning(data: Data) -> Column:
     """The type of each row's question: its longest beginning that at least LEAST of the questions have."""
     counts, words = data.questions.counts, data.questions.words
-    tree = Tree.of(words, LONGEST)
+    tree = Tree(words, LONGEST)
     frequent = np.append(tree.counts(counts) >= max(LEAST * counts.sum(), 2), False)
     types = np.full(len(counts), MISSING, np.int64)
     for column in tree.nodes.T:
@@ -136,7 +128,7 @@ def by_beginning(data: Data) -> Column:
     return Column(pa.array([*names, UNLISTED], pa.large_string()), codes)
 
 
-@figure("Parts of speech of questions", "Hudson and Manning 2019, Table 1", Bars("words", "mean"), needs_questions)
+@figure("Parts of speech of questions", "Hudson and Manning 2019, Table 1", ("bars", "words", "mean"), ("questions",))
 def parts_of_speech(data: Data) -> Found:
     """Mean number per question, by rules with lists of words and WordNet."""
     words, counts = data.questions.words, data.questions.counts
@@ -150,14 +142,8 @@ def parts_of_speech(data: Data) -> Found:
     return Found(dict(zip(names, means.tolist(), strict=True)), of_classes)
 
 
-def _needs_captions(data: Data) -> str:
-    if data.captions is None:
-        return "no captions are given (--captions FILE)"
-    return "" if data.captions.valid.any() else "the file of captions has none of the dataset's images"
-
-
-@figure("Words of captions, questions and answers", "Antol et al. 2015, section 4.4", Bars("word", "captions"),
-        _needs_captions)  # fmt: skip
+@figure("Words of captions, questions and answers", "Antol et al. 2015, section 4.4", ("bars", "word", "captions"),
+        ("captions",))  # fmt: skip
 def captions(data: Data) -> Found:
     """Kolmogorov-Smirnov tests of nouns, verbs and adjectives (by rules), and the most frequent ones.
 
@@ -166,10 +152,9 @@ def captions(data: Data) -> Found:
     """
     from scipy import stats
 
-    assert data.captions is not None  # noqa: S101
-    sides = {"captions": (data.captions,), "questions and answers": (data.questions, data.all_answers)}
+    sides = {"captions": data.captions, "questions and answers": (data.questions, data.all_answers)}
     counted = [_word_counts(columns) for columns in sides.values()]
-    numbers: dict[str, Number] = {"captions": int(data.captions.valid.sum())}
+    numbers: dict[str, Number] = {"captions": sum(int(one.valid.sum()) for one in data.captions)}
     rows: list[list[Any]] = []
     for number, kind in enumerate(CLASSES[:COMPARED], 1):
         both = counted[0][number] + counted[1][number]

@@ -32,8 +32,7 @@ _YES_NO_VERBS = frozenset(
     "is are was were am do does did can could has have had will would should may might isn't aren't doesn't".split()
 )
 
-Columns = dict[str, NDArray[np.float32]]
-"""Feature name to values (choices,), in the order of ``ShuffledRows.valid.nonzero()``."""
+Columns = dict[str, NDArray[np.float32]]  # feature name to values (choices,), in the order of ``valid.nonzero()``
 Tokens = NDArray[np.int64]  # (items, tokens): token numbers of each item, padded with MISSING
 TextTokens = tuple[Tokens, Tokens]  # (texts,): text numbers, ascending; (texts, most): the words of each
 ImageGroups = tuple[Tokens, NDArray[np.float32]]
@@ -42,10 +41,9 @@ components with unit variance, 0 without an image"""
 
 
 def own_columns(rows: ShuffledRows, ordered: bool, presented: NDArray[np.int64]) -> Columns:
-    """Features of the choices alone, of their frequencies, and of their positions.
+    """Features of the choices alone, of their frequencies, and of their positions, if these are ``ordered``.
 
-    Positions are included only if ``ordered``: the benchmark defines the order of choices. ``presented`` (keys,) is
-    the frequency of each comparable text in all rows.
+    ``presented`` (keys,) is the frequency of each comparable text in all rows.
     """
     from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -90,11 +88,9 @@ def question_columns(rows: ShuffledRows, own: Columns) -> Columns:
 
 
 def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Columns:
-    """A feature relative to the row's other choices.
+    """A feature's rank among the row's choices in [0, 1], of ties their mean, and indicators of highest and lowest.
 
-    Returns:
-        Its rank in [0, 1] (ties have the mean rank), and indicators of the highest and of the lowest value, divided by
-        the number of ties.
+    The latter are divided by the number of ties.
     """
     below, same = _count_in_rows(column, starts(rows.sizes))
     sizes = np.repeat(rows.sizes, rows.sizes)
@@ -221,7 +217,7 @@ def crossed_texts(
 ) -> Any:  # noqa: ANN401  sparse
     """Words of the choices of rows, crossed with those of the question and with the image, sparse (choices, COLUMNS).
 
-    If the rows are ordered, question and image are also crossed with the position of the choice.
+    If choices are ``ordered``, question and image are also crossed with the position of the choice.
     """
     row = rows.valid.nonzero()[0]
     tokens = choices[1][np.searchsorted(choices[0], rows.texts[rows.valid])]
@@ -235,14 +231,13 @@ def crossed_texts(
         question = questions[1][np.searchsorted(questions[0], rows.questions)][row]
         parts.append(_crosses(choice, 2, question))
         if ordered:  # independent of the text of the choice
-            parts.append(_crosses(position, 3, np.where(question[:, :1] == MISSING, 0, question[:, :1])))
+            parts.append(_crosses(position, 3, np.maximum(question[:, :1], 0)))
     if image is not None:
         clusters, directions = image[0][row], image[1][row]
         components = np.broadcast_to(np.arange(directions.shape[1]), directions.shape)
         for purpose, names, values in ((4, clusters, None), (6, components, directions)):
-            parts.append(_crosses(choice, purpose, names, values))
-            if ordered:
-                parts.append(_crosses(position, purpose + 1, names, values))
+            own = ((choice, purpose), (position, purpose + 1))[: 1 + ordered]
+            parts += [_crosses(tokens, salt, names, values) for tokens, salt in own]
     return scipy.sparse.csr_matrix(sum(parts[1:], parts[0]))
 
 

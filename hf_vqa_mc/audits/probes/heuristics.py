@@ -4,7 +4,6 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache, partial
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,25 +23,13 @@ READ = 200  # maximum number of characters whose script is determined
 NUMBER = r"^[+-]?[0-9]{1,15}([.][0-9]{1,15})?$"
 
 
-def _position(index: int, context: Context) -> Prediction | None:
-    """Always pick the choice at an index of the published order."""
-    is_one = context.split.ordered and index < context.rows.texts.shape[1]
-    return context.prefer(context.rows.positions == index) if is_one else None
-
-
-def _last(context: Context) -> Prediction | None:
-    sizes = context.rows.sizes
-    is_one = context.split.ordered and sizes.min() < sizes.max()  # else it is one of the positions
-    return context.prefer(context.rows.positions == sizes[:, None] - 1) if is_one else None
-
-
-def _published(context: Context) -> Any:  # noqa: ANN401  an Arrow array
-    return pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
-
-
-def _lengths(context: Context) -> Values:
-    """Number of characters of each choice, stripped."""
-    return np.asarray(pc.utf8_length(_published(context)).to_numpy().astype(np.float64)[context.rows.texts])
+def _position(index: int | None, context: Context) -> Prediction | None:
+    """Pick the choice at an index of the published order, or with None the last one."""
+    rows, sizes = context.rows, context.rows.sizes
+    # If all rows have as many choices, the last one is one of the positions.
+    is_one = index < rows.texts.shape[1] if index is not None else sizes.min() < sizes.max()
+    wanted = sizes[:, None] - 1 if index is None else index
+    return context.prefer(rows.positions == wanted) if context.split.ordered and is_one else None
 
 
 def _frequencies(context: Context) -> Values:
@@ -51,15 +38,20 @@ def _frequencies(context: Context) -> Values:
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
+def _lengths(context: Context) -> Values:
+    """Number of characters of each choice, stripped."""
+    published = pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
+    return np.asarray(pc.utf8_length(published).to_numpy().astype(np.float64)[context.rows.texts])
+
+
 def trimmed(context: Context) -> pa.Array:
     """The distinct choices without surrounding spaces, in lower case."""
-    return pc.utf8_lower(_published(context))
+    return pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string())))
 
 
 def _punctuation(context: Context) -> Values:
     """Whether each choice ends in punctuation."""
-    ends = pc.match_substring_regex(trimmed(context), r"\p{P}$").cast(pa.float64()).to_numpy()
-    return np.asarray(ends[context.rows.texts])
+    return np.asarray(pc.match_substring_regex(trimmed(context), r"\p{P}$").to_numpy(False)[context.rows.texts], float)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -131,57 +123,45 @@ def _in_question(context: Context) -> Values:
     return words_in_question(context.rows)
 
 
-def _even(context: Context) -> Values:
-    """Whether each choice has an even number of characters."""
-    return 1.0 - _lengths(context) % 2
-
-
-Rule = tuple[str, str, Callable[[Context], Values], int, ProbeInputs]
-"""Name, continuation of "A strategy that ...", values of choices, 1 to pick the highest or -1 the lowest, inputs."""
-
-
-def _heuristic(rule: Rule) -> Probe:
-    name, sentence, values, sign, sees = rule
+def _prefer(
+    name: str, sentence: str, values: Callable[[Context], Values], sign: int, sees: ProbeInputs = ProbeInputs.CHOICES
+) -> Probe:
+    """A heuristic that picks the highest value, or with ``sign`` -1 the lowest."""
     return Probe(name, sees, sentence, lambda context: context.prefer(sign * values(context)))
 
 
 SIMILARITY, ALONE, QUESTION = attrgetter("trigram_similarity"), ProbeInputs.CHOICES, ProbeInputs.QUESTION
-FREQUENCY_RULES: tuple[Rule, ...] = (
-    ("longest choice", "picks the longest choice", _lengths, 1, ALONE),
-    ("shortest choice", "picks the shortest choice", _lengths, -1, ALONE),
-    ("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies, 1, ALONE),
-    ("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1, ALONE),
-    ("odd one out", "picks the choice spelled least like the others", SIMILARITY, -1, ALONE),
-    ("most like the others", "picks the choice spelled most like the others", SIMILARITY, 1, ALONE),
-    ("most words of the question", "picks the choice with the largest share of its words in the question",
-     _in_question, 1, QUESTION),
-    ("fewest words of the question", "picks the choice with the smallest share of its words in the question",
-     _in_question, -1, QUESTION),
-)  # fmt: skip
-TEXT_RULES: tuple[Rule, ...] = (
-    ("punctuation at the end", "picks a choice that ends in punctuation", _punctuation, 1, ALONE),
-    ("no punctuation at the end", "picks a choice that does not end in punctuation", _punctuation, -1, ALONE),
-    ("other script", "picks the choice in another script than the others", _script_difference, 1, ALONE),
-    ("alphabetically first", "picks the choice that is first in alphabetical or numerical order", _rank, -1, ALONE),
-    ("alphabetically last", "picks the choice that is last in alphabetical or numerical order", _rank, 1, ALONE),
-    ("median number", "picks the number nearest to the median of the row's numbers", _nearness_to_median, 1, ALONE),
-    ("closest to the mean length", "picks the choice whose length is closest to the mean length of the row's choices",
-     _nearness_to_mean_length, 1, ALONE),
-    ("even length", "picks a choice with an even number of characters", _even, 1, ALONE),
-    ("odd length", "picks a choice with an odd number of characters", _even, -1, ALONE),
-)  # fmt: skip
 HEURISTICS = (
     *(
         Probe(f"choice {letter}", ALONE, f"always picks choice {letter}", partial(_position, index))
         for index, letter in enumerate(POSITIONS)
     ),
-    Probe("last choice", ALONE, "always picks the last choice", _last),
-    *map(_heuristic, FREQUENCY_RULES + TEXT_RULES),
-)
+    Probe("last choice", ALONE, "always picks the last choice", partial(_position, None)),
+    _prefer("longest choice", "picks the longest choice", _lengths, 1),
+    _prefer("shortest choice", "picks the shortest choice", _lengths, -1),
+    _prefer("most frequent choice", "picks the choice that the benchmark presents most often", _frequencies, 1),
+    _prefer("least frequent choice", "picks the choice that the benchmark presents least often", _frequencies, -1),
+    _prefer("odd one out", "picks the choice spelled least like the others", SIMILARITY, -1),
+    _prefer("most like the others", "picks the choice spelled most like the others", SIMILARITY, 1),
+    _prefer("most words of the question", "picks the choice with the largest share of its words in the question",
+            _in_question, 1, QUESTION),
+    _prefer("fewest words of the question",
+            "picks the choice with the smallest share of its words in the question", _in_question, -1, QUESTION),
+    _prefer("punctuation at the end", "picks a choice that ends in punctuation", _punctuation, 1),
+    _prefer("no punctuation at the end", "picks a choice that does not end in punctuation", _punctuation, -1),
+    _prefer("other script", "picks the choice in another script than the others", _script_difference, 1),
+    _prefer("alphabetically first", "picks the choice that is first in alphabetical or numerical order", _rank, -1),
+    _prefer("alphabetically last", "picks the choice that is last in alphabetical or numerical order", _rank, 1),
+    _prefer("median number", "picks the number nearest to the median of the row's numbers", _nearness_to_median, 1),
+    _prefer("closest to the mean length",
+            "picks the choice whose length is closest to the mean length of the row's choices",
+            _nearness_to_mean_length, 1),
+    _prefer("even length", "picks a choice with an even number of characters", lambda own: _lengths(own) % 2, -1),
+    _prefer("odd length", "picks a choice with an odd number of characters", lambda own: _lengths(own) % 2, 1),
+)  # fmt: skip
 
 
 def _by_cosine(sign: int, context: Context) -> Prediction | None:
-    """Pick the choice with the highest cosine, or the lowest with ``sign`` -1; None if all choices tie."""
     cosines, valid = context.question_cosines, context.rows.take(context.tested).valid
     ties = np.where(valid, cosines, cosines[:, :1]) == cosines[:, :1]
     return None if ties.all() else context.on_tested(sign * cosines)

@@ -52,10 +52,7 @@ def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDA
             features = _write_features(folder / "features", dict(zip(names, context.images[0][of_rows], strict=True)))
         logits = _trained_logits(folder, model, features, context)
     rows = context.shuffled.take(part.test)
-    odds = np.full(rows.valid.shape, -np.inf)
-    row, column = rows.valid.nonzero()
-    odds[row, column] = logits[row, rows.positions[row, column]]
-    return odds
+    return np.where(rows.valid, np.take_along_axis(logits, np.maximum(rows.positions, 0), axis=1), -np.inf)
 
 
 def _table(split: Split, side: str) -> pa.Table:
@@ -120,7 +117,7 @@ def _datasets_cache_in(folder: Path) -> Iterator[None]:
 
 MLPS = tuple(
     trained_probe(
-        model, sees, "judges them by an MLP", MLP_COST, partial(_log_odds, model, sees.image), setting="mlps"
+        model, sees, "judges them by an MLP", partial(_log_odds, model, sees.image), cost=MLP_COST, setting="mlps"
     )
     for model, sees in zip(("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), ProbeInputs, strict=True)
 )
@@ -131,13 +128,7 @@ def predict(
 ) -> Prediction:
     """Pick the choice with the highest log-likelihood per character under a causal language model.
 
-    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same
-    per byte. The model, which the settings name, is not trained on the benchmark.
-
-    Raises:
-        InputError: there is no such causal language model.
-        ConnectionError: the Hub cannot be reached, and the model is not in the cache.
-        Skipped: the time limit is exceeded.
+    The prompt is ``Question: ... Answer:``, or ``Answer:`` alone. lm-eval's ``acc_norm`` is the same per byte.
     """
     import torch
 

@@ -16,7 +16,7 @@ from hf_vqa_mc.audits.probes.heuristics import ranks, trimmed
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, Rows, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, Prediction, ProbeInputs
-from hf_vqa_mc.audits.similar_choices import MOST_CHOICES, Lists, choice_pairs, common
+from hf_vqa_mc.audits.similar_choices import MOST_CHOICES, Lists, similarity_sums
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, decoys_per_row, occurrences, prior_rule, target_picked
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -109,11 +109,7 @@ def like_choices_prior(rows: Rows, folds: Folds) -> Values:
     """
     described: list[NDArray[np.int16]] = []
     for texts, categories in _kinds_of_groups(rows):
-        sizes = rows.valid.astype(np.int64)
-        for row, column, other_column, one, other in choice_pairs(texts):
-            alike = common(one, other, categories) > 0
-            sizes[row, column] += alike
-            sizes[row, other_column] += alike
+        sizes = rows.valid + similarity_sums(texts, categories, binary=True)
         numbers = sizes * (MOST_CHOICES + 1) + sizes.max(axis=1, keepdims=True)
         described.append(np.where(rows.valid, numbers, 0).astype(np.int16))
     shares = np.ones(rows.texts.shape)

@@ -24,7 +24,7 @@ from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 
-LEAST_COUNTED = 20  # without a training split, minimum frequency of a text: see `CrossFittedCounts.least`
+LEAST_COUNTED = 20  # without a training split, minimum frequency of a text whose labels are counted
 
 Values = NDArray[np.float64]
 
@@ -40,34 +40,25 @@ class Probe:
     name: str  # unique; settings in braces are filled in: ``language model {language_model}``
     sees: ProbeInputs  # inputs of the strategy
     sentence: str  # continues "A strategy that ...": ``picks the longest choice``
-    run: "Callable[[Context], Prediction | None]"
-    """returns None if all choices tie in all rows, so that there is nothing to report"""
+    run: "Callable[[Context], Prediction | None]"  # None if all choices tie in all rows
     trained: bool = False  # whether it is a fitted model or a language model, not a count
-    fitted: bool = False
-    """whether it is fitted on the labels of the training split, or without one on those of other audited rows"""
+    fitted: bool = False  # whether it is fitted on labels, of the training split or of other audited rows
     cost: int = 0  # probes with a lower cost run first
     setting: str | None = None  # field of `ProbeSettings` that enables it; None if it always runs
-    one_thread: bool = False
-    """whether it uses one thread and no global random state, so that it is run in a thread, in parallel"""
+    one_thread: bool = False  # whether it uses one thread and no global random state, and so may run in parallel
 
 
 def trained_probe(
     name: str,
     sees: ProbeInputs,
     sentence: str,
-    cost: int,
     fit: "Callable[[Context, Part], Values]",
-    setting: str = "probes",
-    one_thread: bool = False,
+    **others: Any,  # noqa: ANN401
 ) -> Probe:
-    """A model that is fitted on each part of the rows; see `Context.cross_fit` for ``fit``."""
-
-    def run(context: Context) -> Prediction:
-        return context.cross_fit(partial(fit, context))
-
+    """A model that is fitted on each part of the rows, see `Context.cross_fit`; ``others`` are fields of `Probe`."""
     name, sentence = f"{name}: {sees.label}", f"{sees.sentence} and {sentence}"
-    return Probe(name, sees, sentence, run, trained=True, fitted=True, cost=cost, setting=setting,
-                 one_thread=one_thread)  # fmt: skip
+    others = {"setting": "probes", "trained": True, "fitted": True, **others}
+    return Probe(name, sees, sentence, lambda context: context.cross_fit(partial(fit, context)), **others)
 
 
 @dataclass(eq=False)
@@ -80,10 +71,8 @@ class Context:
     train_rows: Rows | None = None  # rows of ``train``, with the same vocabulary as ``rows``
     settings: ProbeSettings = ProbeSettings()  # noqa: RUF009  it is frozen
     progress: Progress = silent
-    started: float = field(default_factory=time.monotonic)
-    """value of `time.monotonic` at the start of the audit, and so of its time limit"""
-    evaluated: int | None = EVALUATED
-    """size of the random sample of rows that trained probes are evaluated on; None for all rows"""
+    started: float = field(default_factory=time.monotonic)  # at the start of the audit, and so of its time limit
+    evaluated: int | None = EVALUATED  # size of the sample of rows that trained probes are evaluated on; None: all
     running: str = ""  # name of the probe that runs, for progress
 
     @classmethod
@@ -100,7 +89,7 @@ class Context:
 
     @property
     def least_counted(self) -> int:
-        """Minimum frequency of a text: see `CrossFittedCounts.least`."""
+        """Minimum frequency of a text whose labels are counted, see `Features`."""
         return LEAST_COUNTED if self.train_rows is None else 0
 
     @cached_property
@@ -120,11 +109,7 @@ class Context:
 
     @cached_property
     def image_sizes(self) -> NDArray[np.int64]:
-        """(rows, 2): see `image_sizes`.
-
-        Raises:
-            Skipped: there are no images.
-        """
+        """(rows, 2): see `image_sizes`; raises Skipped without images."""
         sizes = image_sizes(self.split)
         if not sizes.any():
             raise Skipped(missing_images(self.split) if self.split.images is None else "no image can be read")
@@ -144,25 +129,23 @@ class Context:
         return image_vectors(of_split, self.settings.features, self.progress)
 
     @cached_property
-    def _shuffled_and_parts(self) -> tuple[ShuffledRows, list[Part]]:
-        """The samples of `parts` are drawn after the orders of choices, from the same generator."""
-        rng, train, train_folds = np.random.default_rng(self.settings.seed), self.train_rows, None
-        choices = max(one.texts.shape[1] for one in (self.rows, train) if one is not None)
-        rows = shuffle(self.rows, choices, rng)
-        if train is not None and self.train is not None:
-            rows = rows.followed_by(shuffle(train, choices, rng))
-            train_folds = folds_of(self.train, train)
-        return rows, parts_of(self.folds, train_folds, self.settings.probe_rows, rng, self.evaluated)
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.settings.seed)
 
-    @property
+    @cached_property
     def shuffled(self) -> ShuffledRows:
         """The audited rows followed by the training rows, with shuffled choices."""
-        return self._shuffled_and_parts[0]
+        every = [self.rows] if self.train_rows is None else [self.rows, self.train_rows]
+        choices = max(one.texts.shape[1] for one in every)
+        first, *rest = [shuffle(one, choices, self._rng) for one in every]
+        return first.followed_by(*rest) if rest else first
 
-    @property
+    @cached_property
     def parts(self) -> list[Part]:
         """Training and test rows of each fit, as indices into ``shuffled``."""
-        return self._shuffled_and_parts[1]
+        _ = self.shuffled  # is drawn before the samples, from the same generator
+        train_folds = folds_of(self.train, self.train_rows) if self.train else None
+        return parts_of(self.folds, train_folds, self.settings.probe_rows, self._rng, self.evaluated)
 
     @cached_property
     def used(self) -> NDArray[np.int64]:
@@ -173,9 +156,8 @@ class Context:
     @cached_property
     def tested(self) -> NDArray[np.int64]:
         """Rows that trained probes are evaluated on, ascending; all rows if no probe can be fitted."""
-        if self.evaluated is None or len(self.rows) <= self.evaluated or not self.parts:
-            return np.arange(len(self.rows))
-        return np.sort(np.concatenate([part.test for part in self.parts]))
+        is_sample = self.evaluated is not None and len(self.rows) > self.evaluated and self.parts
+        return np.sort(np.concatenate([one.test for one in self.parts])) if is_sample else np.arange(len(self.rows))
 
     @cached_property
     def features(self) -> Features:
@@ -192,10 +174,7 @@ class Context:
         return Prediction(scores, everywhere, folds)
 
     def prefer(self, values: NDArray[Any]) -> Prediction | None:
-        """Pick the highest value of each row; None if all choices tie in all rows.
-
-        Values are (rows, choices), the target in column 0.
-        """
+        """Pick the highest value (rows, choices), the target in column 0; None if all choices tie in all rows."""
         valid = self.rows.valid
         highest, lowest = np.where(valid, values, -np.inf).max(axis=1), np.where(valid, values, np.inf).min(axis=1)
         return Prediction(picked(values, self.rows)) if (highest > lowest).any() else None
@@ -203,12 +182,8 @@ class Context:
     def cross_fit(self, fit: Callable[[Part], Values]) -> Prediction:
         """Fit a model for each part and evaluate it on the part's test rows.
 
-        Args:
-            fit: fits a model on ``shuffled.take(part.train)`` and returns log odds (rows, choices) for
-                ``shuffled.take(part.test)``; padding may have any value.
-
-        Raises:
-            Skipped: there are too few images, or the time limit is exceeded.
+        ``fit`` fits it on ``shuffled.take(part.train)`` and returns log odds (rows, choices) for
+        ``shuffled.take(part.test)``, of any value for padding. Raises Skipped if there are too few images or no time.
         """
         if not self.parts:
             raise Skipped("there is no training split, and too few images for cross-validation")
@@ -229,11 +204,7 @@ class Context:
 
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run the probes that the settings enable, in order of cost; the shortcuts, and the probes that were not run.
-
-    Raises:
-        InputError: word vectors, features or the language model cannot be used.
-    """
+    """Run the probes that the settings enable, in order of cost; the shortcuts, and the probes that were not run."""
     settings, found, not_run = context.settings, list[Shortcut](), list[NotRun]()
     wanted = [one for one in probes if one.setting is None or getattr(settings, one.setting)]
     wanted.sort(key=lambda one: one.cost)
@@ -278,10 +249,9 @@ def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Futur
 def run_cross_fitted(
     context: Context, probes: Iterable[Probe], found: Iterable[Shortcut]
 ) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run what was ``found`` by counts again as if there were no training split: what the audited rows give away.
+    """Run what was ``found`` by counts again as if there were no training split, if there is one; see `run_probes`.
 
-    Trained probes are not run again, as they would be fitted once per fold. Returns what `run_probes` does; nothing
-    without a training split, as probes are then cross-fitted anyway.
+    That is what the audited rows give away. Trained probes are left out, as they would be fitted once per fold.
     """
     if context.train is None:
         return [], []

@@ -1,33 +1,54 @@
-"""A network that scores the choices of a row together, and its training."""
+"""A network that scores the choices of a row together, and its training.
 
-from collections.abc import Callable, Iterator
+The texts are bags of words, bigrams and character trigrams, so that embeddings generalise to unseen texts. Models that
+judge each choice by itself miss relations between choices: with decoys of two kinds, the target is the only choice
+that fits both.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 from torch.optim.adam import adam
 
+from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.probes.probe import Context, Skipped
+from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.audits.similar_choices import trigram_codes
 from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.propensity_model import one_thread
 
-DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3
-"""Size of the embeddings and of the hidden layers, and dropout of the hidden layers."""
+DIMENSIONS, HIDDEN, DROPOUT = 128, 256, 0.3  # size of the embeddings and of the hidden layers, and their dropout
 CHOICE_DEVIATION, QUESTION_DEVIATION = 0.03, 0.1
 """Standard deviation of the initial embeddings; with 0.1 for choices, rare words and trigrams are overfitted."""
 WORD_DROPOUT = 0.3  # dropout of the features of questions
-LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15
-"""Adam's learning rate, and maximum numbers of rows and of choices of a batch."""
+LEARNING_RATE, BATCH, CHOICES = 2e-3, 512, 1 << 15  # Adam's learning rate, maximum rows and choices of a batch
 NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
 """Number of networks that are averaged, of epochs, and minimum number of steps; the learning rate falls linearly to 0.
 
 On `qou` decoys of COCO-QA, with the question: one network of 4 epochs 50.9%, four of 8 epochs 53.6%.
 """
 LEAST_EPOCHS = 4  # number of epochs of the only network where there are too many rows for more
+SEEN_IN = 2  # minimum number of training choices, or of training questions, that have a feature
+MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
+"""Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
+are used; this limits the time if all texts differ."""
+FIRST_WORDS = 6  # maximum length of the beginnings of questions
+TRIGRAMS = 1 << 14  # size of the hash table of character trigrams
+FITTED = 5  # maximum number of fitted rows, as a multiple of ``probe_rows``: the network's texts need many rows
+PRESENTED = 150
+"""Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
+fewer networks and then fewer epochs."""
+DECIMALS = 5  # decimals of log odds; rounding makes choices without known features tie
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -42,8 +63,7 @@ class Inputs:
     choice_bags: Bags
     questions: NDArray[np.int64]  # (rows,): index of each question in ``question_bags``
     question_bags: Bags | None  # None if questions are not seen
-    images: Callable[[Rows], NDArray[np.float32]] | None
-    """returns the image vectors of rows, (rows, dimensions); None if images are not seen"""
+    images: Callable[[Rows], NDArray[np.float32]] | None  # returns the image vectors of rows; None if not seen
 
 
 class _WeightedSums(torch.autograd.Function):
@@ -52,8 +72,7 @@ class _WeightedSums(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, gradient: Tensor, *given: Tensor) -> Tensor:  # noqa: ANN401
         """Sums of rows of ``table``, (offsets, dimensions); ``given`` are features, offsets and weights."""
-        ctx.inputs = gradient, *given
-        features, offsets, weights = given
+        ctx.inputs, (features, offsets, weights) = (gradient, *given), given
         return functional.embedding_bag(features, table, offsets, mode="sum", per_sample_weights=weights)
 
     @staticmethod
@@ -122,30 +141,27 @@ class _SetNetwork(nn.Module):
         found, number = self.choice(choices[valid])
         starts = functional.pad(valid.sum(dim=1).cumsum(0)[:-1], (1, 0))
         total = functional.embedding_bag(number, found[:, 1 : 1 + DIMENSIONS].contiguous(), starts, mode="sum")
-        context = torch.cat([torch.ones(len(rows), 1), total, *self._seen(rows)], dim=1)
+        seen = [torch.ones(len(rows), 1), total]
+        if self.question is not None and self.of_question is not None:
+            questions, of_row = self.question(torch.from_numpy(self.inputs.questions[rows]))
+            seen.append(functional.embedding(of_row, self.of_question(questions)))
+        if self.of_image is not None and self.inputs.images is not None:
+            seen.append(self.of_image(torch.from_numpy(self.inputs.images(rows))))
+        context = torch.cat(seen, dim=1)
         # functional.embedding: the gradient of indexing is several times slower
         row = valid.nonzero()[:, 0]
         odds = (functional.embedding(number, found) * functional.embedding(row, context)).sum(dim=1)
         return torch.full(valid.shape, -torch.inf).masked_scatter(valid, odds)
 
-    def _seen(self, rows: Rows) -> Iterator[Tensor]:
-        """The vectors of the question and of the image, (rows, DIMENSIONS) each."""
-        if self.question is not None and self.of_question is not None:
-            found, number = self.question(torch.from_numpy(self.inputs.questions[rows]))
-            yield functional.embedding(number, self.of_question(found))
-        if self.of_image is not None and self.inputs.images is not None:
-            yield self.of_image(torch.from_numpy(self.inputs.images(rows)))
-
 
 class _Dropout(nn.Module):
-    """Dropout with a generator of its own."""
+    """Dropout with a generator of its own, while training."""
 
     def __init__(self, share: float, generator: Generator) -> None:
         super().__init__()
         self.share, self.generator = share, generator
 
     def forward(self, values: Tensor) -> Tensor:
-        """The values, some of which are 0 while training."""
         if not self.training or not self.share:
             return values
         kept = torch.rand(values.shape, generator=self.generator) >= self.share
@@ -212,3 +228,91 @@ def _trained(
             starts = [*range(0, len(test), size), len(test)]
             odds = [network(test[first:last]).log_softmax(dim=1).numpy() for first, last in pairwise(starts)]
     return np.concatenate(odds).astype(np.float64)
+
+
+def choice_bags(train: ShuffledRows, used: Rows, least: int = 0) -> Bags:
+    """Comparable texts (``used``, ascending) as the text itself, its words and its character trigrams.
+
+    ``least`` is the minimum number of training choices with a text, below which the text itself is no feature.
+    """
+    counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
+    itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
+    codes, text = trigram_codes([train.vocabulary.key_texts[key] for key in used.tolist()])
+    hashed = codes * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - 14)  # multiply-shift (Dietzfelbinger 1996)
+    trigrams = _bags(text, hashed.astype(np.int64), len(used), TRIGRAMS)
+    parts = [_frequent(one, counts, most) for one, most in ((train.vocabulary.worded.matrix[used], MOST_TEXTS),
+                                                             (trigrams, TRIGRAMS))]  # fmt: skip
+    for bags in parts:
+        bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
+    itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
+    return scipy.sparse.hstack([itself, *parts], format="csr")
+
+
+def question_bags(train: ShuffledRows, used: Rows) -> Bags:
+    """Questions (``used``, ascending) as the mean of their words, bigrams and beginnings."""
+    counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
+    words = train.vocabulary.worded.matrix[used + len(train.vocabulary.key_texts)]
+    text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
+    pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
+    inside = text[1:] == text[:-1]
+    bigrams = _bags(text[1:][inside], np.unique(pair[inside], return_inverse=True)[1], len(used))
+    beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
+    row, length = (beginnings != MISSING).nonzero()
+    begun = _bags(row, beginnings[row, length], len(used))
+    bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
+    bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
+    return bags
+
+
+def _bags(text: Rows, feature: Rows, texts: int, features: int | None = None) -> Bags:
+    size = int(feature.max(initial=0)) + 1 if features is None else features
+    return scipy.sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
+
+
+def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
+    """The most frequent features of at least ``least`` texts; ``counts`` (texts,) is the frequency of each text."""
+    bags.sum_duplicates()
+    bags.data[:] = 1
+    frequency = counts @ bags
+    kept = np.argsort(-frequency, kind="stable")[:most]
+    return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
+
+
+def set_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
+    """Train a network on a part's rows; return the log odds of its test rows, (rows, choices)."""
+    known, most = part.counted, FITTED * context.settings.probe_rows
+    if len(known) > most:
+        known = np.sort(np.random.default_rng(context.settings.seed).choice(known, most, replace=False))
+    every = np.concatenate([known, part.test])
+    rows, train = context.shuffled.take(every), context.shuffled.take(known)
+    keys = np.unique(rows.keys[rows.valid].astype(np.int64))
+    numbered = np.where(rows.valid, np.searchsorted(keys, rows.keys), MISSING)
+    asked, questions = np.unique(rows.questions.astype(np.int64), return_inverse=True)
+    inputs = Inputs(
+        numbered,
+        choice_bags(train, keys, context.least_counted),
+        questions,
+        question_bags(train, asked) if sees.question else None,
+        _image_vectors(context, every, len(known)) if sees.image else None,
+    )
+
+    def check() -> None:
+        if context.time_is_over:
+            raise Skipped("the time limit was reached in training")
+
+    own, test = np.split(np.arange(len(every)), [len(known)])
+    most = PRESENTED * context.settings.probe_rows // len(context.parts)
+    odds = trained_odds(inputs, own, train.target, test, context.settings.seed, check, most)
+    return np.round(odds, DECIMALS)
+
+
+def _image_vectors(context: Context, every: Rows, n_train: int) -> Callable[[Rows], NDArray[np.float32]]:
+    """A function from indices into ``every`` to standardised image vectors, 0 for rows without an image."""
+    vectors, of_rows = context.images[0], np.searchsorted(context.used, every)
+    assert vectors is not None  # noqa: S101  else no probe that sees images is run
+    sample = vectors[of_rows[np.linspace(0, n_train - 1, min(n_train, 10_000)).astype(np.int64)]]
+    sample = sample[np.isfinite(sample).all(axis=1)]
+    if not len(sample):
+        sample = np.zeros((1, vectors.shape[1]), np.float32)
+    mean, spread = sample.mean(axis=0), np.maximum(sample.std(axis=0), 1e-6)
+    return lambda rows: np.clip(np.nan_to_num((vectors[of_rows[rows]] - mean) / spread), -5, 5).astype(np.float32)

@@ -1,9 +1,4 @@
-"""Small models as probes, for each set of inputs: logistic regression, random forest, and networks of whole rows.
-
-The networks judge the choices of a row together, and their texts as bags of words, bigrams and character trigrams, so
-that embeddings generalise to unseen texts. Models that judge each choice by itself miss relations between choices:
-with decoys of two kinds, the target is the only choice that fits both.
-"""
+"""Small models as probes, for each set of inputs: logistic regression, random forest, and networks of whole rows."""
 
 import os
 import warnings
@@ -17,14 +12,11 @@ import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
-from hf_vqa_mc.audits.probes.probe import Context, Skipped, trained_probe
+from hf_vqa_mc.audits.probes.probe import Context, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.audits.similar_choices import trigram_codes
-from hf_vqa_mc.decoys.candidates import MISSING
 
-TREES, LEAF, SHARE = 200, 8, 0.7
-"""Random forest: n_estimators, min_samples_leaf, and fraction of the choices that each tree is fitted on."""
+TREES, LEAF, SHARE = 200, 8, 0.7  # random forest: n_estimators, min_samples_leaf, share of choices for each tree
 STRENGTH = 0.5  # logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer
 STEPS = 100  # logistic regression: max_iter
 MOST_FITTED = 25_000  # maximum number of choices that a tree is fitted on
@@ -99,126 +91,24 @@ def _pair_odds(
         return odds
 
 
-MODELS = (("logistic regression", logistic_regression, True), ("random forest", random_forest, False))
 PAIR_MODELS = tuple(
-    trained_probe(name, sees, f"judges them by a {name}", PAIR_COST, partial(_pair_odds, model, sees, sparse))
+    trained_probe(name, sees, f"judges them by a {name}", partial(_pair_odds, model, sees, sparse), cost=PAIR_COST)
     for sees in ProbeInputs
-    for name, model, sparse in MODELS
+    for name, model, sparse in (
+        ("logistic regression", logistic_regression, True),
+        ("random forest", random_forest, False),
+    )
 )
 
 
-SEEN_IN = 2  # minimum number of training choices, or of training questions, that have a feature
-MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
-"""Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
-are used; this limits the time if all texts differ."""
-FIRST_WORDS = 6  # maximum length of the beginnings of questions
-TRIGRAMS = 1 << 14  # size of the hash table of character trigrams
+def _set_odds(sees: ProbeInputs, context: Context, part: Part) -> Odds:
+    from hf_vqa_mc.audits.probes.set_network import set_odds  # imports torch
 
-Bags = Any  # sparse float32 (texts, features): the weight of each feature in each text
-Numbers = NDArray[np.int64]
-
-
-def choice_bags(train: ShuffledRows, used: Numbers, least: int = 0) -> Bags:
-    """Comparable texts (``used``, ascending) as the text itself, its words and its character trigrams.
-
-    ``least`` is the minimum number of training choices with a text, below which the text itself is no feature.
-    """
-    counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
-    itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
-    codes, text = trigram_codes([train.vocabulary.key_texts[key] for key in used.tolist()])
-    hashed = codes * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - 14)  # multiply-shift (Dietzfelbinger 1996)
-    trigrams = _bags(text, hashed.astype(np.int64), len(used), TRIGRAMS)
-    parts = [_frequent(one, counts, most) for one, most in ((train.vocabulary.worded.matrix[used], MOST_TEXTS),
-                                                             (trigrams, TRIGRAMS))]  # fmt: skip
-    for bags in parts:
-        bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
-    itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
-    return scipy.sparse.hstack([itself, *parts], format="csr")
-
-
-def question_bags(train: ShuffledRows, used: Numbers) -> Bags:
-    """Questions (``used``, ascending) as the mean of their words, bigrams and beginnings."""
-    counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
-    words = train.vocabulary.worded.matrix[used + len(train.vocabulary.key_texts)]
-    text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
-    pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
-    inside = text[1:] == text[:-1]
-    bigrams = _bags(text[1:][inside], np.unique(pair[inside], return_inverse=True)[1], len(used))
-    beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
-    row, length = (beginnings != MISSING).nonzero()
-    begun = _bags(row, beginnings[row, length], len(used))
-    bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
-    bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
-    return bags
-
-
-def _bags(text: Numbers, feature: Numbers, texts: int, features: int | None = None) -> Bags:
-    size = int(feature.max(initial=0)) + 1 if features is None else features
-    return scipy.sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
-
-
-def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
-    """The most frequent features of at least ``least`` texts; ``counts`` (texts,) is the frequency of each text."""
-    bags.sum_duplicates()
-    bags.data[:] = 1
-    frequency = counts @ bags
-    kept = np.argsort(-frequency, kind="stable")[:most]
-    return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
-
-
-FITTED = 5
-"""Maximum number of rows that a network is fitted on, as a multiple of ``probe_rows``: its texts need many rows."""
-PRESENTED = 150
-"""Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
-fewer networks and then fewer epochs."""
-DECIMALS = 5  # decimals of log odds; rounding makes choices without known features tie
-
-
-def _set_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
-    """Train a network on a part's rows; return the log odds of its test rows, (rows, choices)."""
-    from hf_vqa_mc.audits.probes.set_network import Inputs, trained_odds
-
-    known, most = part.counted, FITTED * context.settings.probe_rows
-    if len(known) > most:
-        known = np.sort(np.random.default_rng(context.settings.seed).choice(known, most, replace=False))
-    every = np.concatenate([known, part.test])
-    rows, train = context.shuffled.take(every), context.shuffled.take(known)
-    keys = np.unique(rows.keys[rows.valid].astype(np.int64))
-    numbered = np.where(rows.valid, np.searchsorted(keys, rows.keys), MISSING)
-    asked, questions = np.unique(rows.questions.astype(np.int64), return_inverse=True)
-    inputs = Inputs(
-        numbered,
-        choice_bags(train, keys, context.least_counted),
-        questions,
-        question_bags(train, asked) if sees.question else None,
-        _image_vectors(context, every, len(known)) if sees.image else None,
-    )
-
-    def check() -> None:
-        if context.time_is_over:
-            raise Skipped("the time limit was reached in training")
-
-    own, test = np.split(np.arange(len(every)), [len(known)])
-    most = PRESENTED * context.settings.probe_rows // len(context.parts)
-    odds = trained_odds(inputs, own, train.target, test, context.settings.seed, check, most)
-    return np.round(odds, DECIMALS)
-
-
-def _image_vectors(context: Context, every: Numbers, n_train: int) -> Callable[[Numbers], NDArray[np.float32]]:
-    """A function from indices into ``every`` to standardised image vectors, 0 for rows without an image."""
-    vectors = context.images[0]
-    assert vectors is not None  # noqa: S101  else no probe that sees images is run
-    of_rows = np.searchsorted(context.used, every)
-    sample = vectors[of_rows[np.linspace(0, n_train - 1, min(n_train, 10_000)).astype(np.int64)]]
-    sample = sample[np.isfinite(sample).all(axis=1)]
-    if not len(sample):
-        sample = np.zeros((1, vectors.shape[1]), np.float32)
-    mean, spread = sample.mean(axis=0), np.maximum(sample.std(axis=0), 1e-6)
-    return lambda rows: np.clip(np.nan_to_num((vectors[of_rows[rows]] - mean) / spread), -5, 5).astype(np.float32)
+    return set_odds(sees, context, part)
 
 
 JUDGES = "judges the choices together by neural networks"
 SET_MODELS = tuple(
-    trained_probe("set network", sees, JUDGES, SET_COST, partial(_set_odds, sees), one_thread=True)
+    trained_probe("set network", sees, JUDGES, partial(_set_odds, sees), cost=SET_COST, one_thread=True)
     for sees in ProbeInputs
 )
