@@ -1,7 +1,6 @@
 """Similarity of a row's choices to each other and to the question, by characters, words and embeddings."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,12 @@ from hf_vqa_mc.text.embeddings import embedding_families
 MOST_LETTERS = 400  # maximum number of characters of a choice that are compared
 MOST_WORDS = 400  # maximum number of words of a choice and of a question that are compared
 MOST_CHOICES = 100  # maximum number of choices of a row that are compared pairwise
-CHOICES_AT_ONCE = 1 << 16  # choices whose embeddings are multiplied at a time
-IDENTICAL = 1_000_000  # similarity of a text to itself; integers, so that equal sums are exactly equal
+CHOICES_AT_ONCE = 1 << 16  # choices whose embeddings are multiplied, or whose trigrams are sorted, at a time
+IDENTICAL = 1_000_000
+"""Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 JOINTS = str.maketrans("", "", " -'’")
 
 Numbers = NDArray[np.integer]
-Lists = Any  # sparse csr (texts, items): the items of each text, such as words, perhaps several times
 
 
 @njit(cache=True)
@@ -48,18 +47,14 @@ def _shares(one: Numbers, other: Numbers, first: Numbers, items: Numbers) -> NDA
     return found
 
 
-def similarity_sums(keys: Numbers, lists: Lists, binary: bool) -> NDArray[np.int64]:
+@njit(cache=True)  # a third of the time of numpy by pairs of columns
+def similarity_sums(keys: Numbers, first: Numbers, items: Numbers, binary: bool) -> NDArray[np.int64]:
     """Sum of each choice's similarity to the other choices of its row, (rows, choices); 0 in rows of > MOST_CHOICES.
 
     Similarity is the Jaccard index of the texts' items in units of 1 / IDENTICAL; if ``binary`` it is 1 for texts that
-    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING.
+    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING; the items of text t, sorted,
+    are ``items[first[t]:first[t + 1]]``.
     """
-    lists.sort_indices()
-    return _similarity_sums(keys, lists.indptr.astype(np.int64), lists.indices, binary)
-
-
-@njit(cache=True)  # a third of the time of numpy by pairs of columns
-def _similarity_sums(keys: Numbers, first: Numbers, items: Numbers, binary: bool) -> NDArray[np.int64]:
     sums = np.zeros(keys.shape, np.int64)
     for row in range(len(keys)):
         size = (keys[row] != MISSING).sum()
@@ -89,16 +84,34 @@ def trigram_codes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.
     return (before << np.uint64(42)) | (codes << np.uint64(21)) | after, np.repeat(np.arange(len(short)), lengths)
 
 
+@njit(cache=True)
+def _distinct(items: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Sort each text's items and leave out repeated ones, of which ``counts``, the numbers of items, are reduced."""
+    start = filled = 0
+    for text in range(len(counts)):
+        some = np.sort(items[start : start + counts[text]])
+        start, before = start + counts[text], filled
+        for at in range(len(some)):
+            if at == 0 or some[at] != some[at - 1]:
+                items[filled] = some[at]
+                filled += 1
+        counts[text] = filled - before
+    return items[:filled].copy()
+
+
 def trigram_similarity(rows: Rows) -> NDArray[np.float64]:
     """Sum of each choice's similarity to the other choices of its row, the Jaccard index of their character trigrams.
 
     float64 (rows, choices), integers in units of 1 / IDENTICAL; 0 in rows with more than MOST_CHOICES.
     """
-    codes, text = trigram_codes(rows.vocabulary.key_texts)
-    ones, number = np.ones(len(text), np.bool_), np.unique(codes, return_inverse=True)[1]
-    lists = scipy.sparse.csr_matrix((ones, (text, number)), shape=(len(rows.vocabulary.key_texts), len(text) + 1))
-    lists.sum_duplicates()
-    return similarity_sums(rows.keys, lists, binary=False).astype(np.float64)
+    texts, parts, lengths = rows.vocabulary.key_texts, list[NDArray[np.uint64]](), list[NDArray[np.int64]]()
+    for first in range(0, len(texts), CHOICES_AT_ONCE):
+        some = texts[first : first + CHOICES_AT_ONCE]
+        codes, text = trigram_codes(some)
+        lengths.append(np.bincount(text, minlength=len(some)))
+        parts.append(_distinct(codes, lengths[-1]))
+    counts = np.concatenate(lengths)
+    return similarity_sums(rows.keys, starts(counts), np.concatenate(parts), False).astype(np.float64)
 
 
 def words_in_question(rows: Rows) -> NDArray[np.float64]:

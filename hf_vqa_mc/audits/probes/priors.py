@@ -16,7 +16,7 @@ from hf_vqa_mc.audits.probes.heuristics import ranks, trimmed
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, Rows, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, Prediction, ProbeInputs
-from hf_vqa_mc.audits.similar_choices import MOST_CHOICES, Lists, similarity_sums
+from hf_vqa_mc.audits.similar_choices import MOST_CHOICES, similarity_sums
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, decoys_per_row, occurrences, prior_rule, target_picked
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -26,6 +26,7 @@ MOST_SENSES = 4  # number of senses of a word, the most frequent ones: "white" a
 FORMS = ((r"\p{Lu}+", "A"), (r"[\p{Ll}\p{Lo}\p{Lm}]+", "a"), (r"\p{N}+", "0"))
 """Replacements that leave the form of a text: "Twelve at 12:30" becomes "Aa a 0:0"."""
 
+Categories = Any  # sparse csr (texts, categories): the categories of each text, perhaps several times
 Folds = NDArray[np.int8]
 Groups = NDArray[np.int64]  # (rows,): a number from 0 for each row; rows of one group may have the same label
 
@@ -109,7 +110,9 @@ def like_choices_prior(rows: Rows, folds: Folds) -> Values:
     """
     described: list[NDArray[np.int16]] = []
     for texts, categories in _kinds_of_groups(rows):
-        sizes = rows.valid + similarity_sums(texts, categories, binary=True)
+        categories.sort_indices()
+        alike = similarity_sums(texts, categories.indptr.astype(np.int64), categories.indices, True)
+        sizes = rows.valid + alike
         numbers = sizes * (MOST_CHOICES + 1) + sizes.max(axis=1, keepdims=True)
         described.append(np.where(rows.valid, numbers, 0).astype(np.int16))
     shares = np.ones(rows.texts.shape)
@@ -137,7 +140,7 @@ def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_],
     return np.ones(valid.shape) if best is None else best[0][best[1]]
 
 
-def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Lists]]:
+def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Categories]]:
     """Text numbers (rows, choices) and the texts' categories: form, first word, last word, branches of WordNet."""
     forms: Any = pc.utf8_trim_whitespace(pa.array(rows.vocabulary.choices, pa.large_string()))
     for pattern, letter in FORMS:
@@ -159,14 +162,14 @@ def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Lists]]:
         yield rows.keys, of_texts @ branches
 
 
-def _one_hot(categories: NDArray[np.integer], size: int | None = None) -> Lists:
+def _one_hot(categories: NDArray[np.integer], size: int | None = None) -> Categories:
     """One category of each text, or MISSING."""
     (texts,) = (categories != MISSING).nonzero()
     shape = (len(categories), int(categories.max(initial=0)) + 1 if size is None else size)
     return scipy.sparse.csr_matrix((np.ones(len(texts), np.bool_), (texts, categories[texts])), shape=shape)
 
 
-def _lists(numbers: NDArray[np.integer], first: NDArray[np.integer], size: int) -> Lists:
+def _lists(numbers: NDArray[np.integer], first: NDArray[np.integer], size: int) -> Categories:
     """The categories of all texts, concatenated, with the start of each text's and the end."""
     return scipy.sparse.csr_matrix((np.ones(len(numbers), np.bool_), numbers, first), shape=(len(first) - 1, size))
 
