@@ -75,14 +75,28 @@ def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[in
     slack = (features.shape[1] + 16) * _ROUNDING
     for start in range(0, n, _QUERIES):
         queries = features[start : start + _QUERIES]
-        mine, my_squares = _centred(queries, centre, scale)
-        images, squares = found.images[start : start + _QUERIES], found.distances[start : start + _QUERIES]
+        mine, squares = _centred(queries, centre, scale)
+        rows, parts = np.arange(len(queries)), []
+        upper = np.full((len(queries), k), np.inf)  # the smallest upper bounds so far
         for first in range(0, n, _IMAGES):
-            block = features[first : first + _IMAGES]
-            theirs, their_squares = _centred(block, centre, scale)
-            products = mine @ theirs.T
-            _merge(queries, block, start, first, products, my_squares, their_squares, slack, scale, images, squares)
-        np.sqrt(squares, out=squares)
+            theirs, their_squares = _centred(features[first : first + _IMAGES], centre, scale)
+            about = squares[:, None] + their_squares - 2.0 * (mine @ theirs.T)
+            error = slack * (np.sqrt(squares)[:, None] + np.sqrt(their_squares)) ** 2
+            own = start + rows - first
+            is_here = (own >= 0) & (own < len(theirs))
+            about[rows[is_here], own[is_here]] = np.inf
+            upper = np.partition(np.hstack((upper, about + error)), k - 1)[:, :k]
+            lower = about - error
+            row, column = np.nonzero(lower <= upper[:, k - 1 :])
+            parts.append((row, first + column, lower[row, column]))
+        row, column, bound = map(np.concatenate, zip(*parts, strict=True))
+        near = bound <= upper[row, k - 1]
+        order = np.lexsort((column[near], row[near]))
+        for at, images in enumerate(np.split(column[near][order], np.searchsorted(row[near][order], rows[1:]))):
+            differences = queries[at].astype(np.float64) - features[images]
+            exact = np.cumsum(differences * differences, axis=1)[:, -1]
+            best = np.argsort(exact, kind="stable")[:k]
+            found.images[start + at], found.distances[start + at] = images[best], np.sqrt(exact[best])
         if progress:
             progress(min(start + _QUERIES, n))
     return found
@@ -93,46 +107,6 @@ def _centred(
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     exact = (features - centre) * scale
     return exact.astype(np.float32), np.einsum("ij,ij->i", exact, exact)
-
-
-@njit(cache=True, nogil=True)
-def _merge(
-    queries: NDArray[np.float32],
-    block: NDArray[np.float32],
-    first_query: int,
-    first_image: int,
-    products: NDArray[np.float32],
-    query_squares: NDArray[np.float64],
-    block_squares: NDArray[np.float64],
-    slack: float,
-    scale: float,
-    images: NDArray[np.int32],
-    squares: NDArray[np.float64],
-) -> None:
-    """Insert the images of a block that are near enough into the sorted lists of some queries."""
-    last = images.shape[1] - 1
-    query_lengths, block_lengths = np.sqrt(query_squares), np.sqrt(block_squares)
-    for i in range(len(queries)):
-        bound = squares[i, last] * scale * scale
-        for j in range(len(block)):
-            if first_query + i == first_image + j:
-                continue
-            about = query_squares[i] + block_squares[j] - 2.0 * products[i, j]
-            length = query_lengths[i] + block_lengths[j]
-            if about - slack * length * length > bound:
-                continue
-            square = 0.0
-            for d in range(queries.shape[1]):
-                difference = np.float64(queries[i, d]) - np.float64(block[j, d])
-                square += difference * difference
-            if not square < squares[i, last]:
-                continue
-            at = last
-            while at > 0 and square < squares[i, at - 1]:
-                squares[i, at], images[i, at] = squares[i, at - 1], images[i, at - 1]
-                at -= 1
-            squares[i, at], images[i, at] = square, first_image + j
-            bound = squares[i, last] * scale * scale
 
 
 N_CANDIDATES = 24  # nearest images shown to a worker (Goyal et al. 2017, Sect. 3)
