@@ -35,7 +35,7 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
     for kind in kinds:
         hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *HINTS.get(kind, ())))}
     if HORIZONTAL in kinds:
-        hidden |= {(object_id, other) for name, other in image.thing(object_id).relations if name in (LEFT, RIGHT)}
+        hidden |= {(object_id, other) for name, other in image.things[object_id].relations if name in (LEFT, RIGHT)}
     reference = image.pick(object_id, rng, hidden)
     if reference is not None and len(reference.words) > 1 and not {*SIDES}.isdisjoint(kinds):
         return image.pick(object_id, rng, hidden, 0)  # on the left of what?
@@ -44,7 +44,8 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
 
 def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     """Whether a type is asked about: not the age of a baby."""
-    return kind not in ("gender", "race", "fatness") and (kind != "age" or image.kind(object_id) not in WORDS["young"])
+    is_young = kind == "age" and image.kinds[object_id] in WORDS["young"]
+    return not is_young and kind not in ("gender", "race", "fatness")
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -62,8 +63,8 @@ def _with_positions(
         (key, kind, value)
         for key in image.objects
         for kind in kinds
-        for value in image.thing(key).values.get(kind, ())
-        if value in OPPOSITE_SIDE and image.has_sides(image.name(key))
+        for value in image.things[key].values.get(kind, ())
+        if value in OPPOSITE_SIDE and image.has_sides(image.names[key])
     ]
     return rng.shuffled([*pairs * 3, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
@@ -85,7 +86,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             detailed = QUERY_TYPES.get(kind, "positionQuery")
             patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
-            full, local = _states(image, key, kind, value), f"10q-{image.name(key)}_{kind}"
+            full, local = _states(image, key, kind, value), f"10q-{image.names[key]}_{kind}"
             yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
@@ -106,7 +107,7 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if form == "this" and attribute is not None:
             slots["a"] = with_article(f"{attribute.adjective or asked} {reference.head.text}")
         program = then(reference.program, "verify", kind, asked)
-        full, local = _states(image, key, kind, value), f"06-{image.name(key)}_{asked}"
+        full, local = _states(image, key, kind, value), f"06-{image.names[key]}_{asked}"
         yield Draft(detailed, program, "", VERIFY[form], slots, full, local).yes_no(asked == value)
 
 
@@ -117,7 +118,7 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
         return "materialVerify", MATERIAL
     attribute = image.ontology.attributes[value]
     if not attribute.verb and not attribute.after_only:
-        alone = reference.depth == 0 and image.one(image.name(reference.object_id)) == reference.head
+        alone = reference.depth == 0 and image.one(image.names[reference.object_id]) == reference.head
         if alone and rng.happens(0.2):
             return "verifyAttrThis", "this"
         if rng.happens(0.2):
@@ -171,7 +172,7 @@ def _two_values(
 
 def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
     """The full answer, such as "the horses are large but brown": wrong values are replaced by the correct ones."""
-    values = image.thing(key).values
+    values = image.things[key].values
     right = [pair for pair, answer in zip(chosen, answers, strict=True) if answer == YES]
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
     pairs, word = [*right, *instead], "but"
@@ -198,7 +199,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         one_text, other_text = (spelled(option) if plain else image.predicate(kind, option) for option in options)
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
-        full, local = _states(image, key, kind, value), f"10c-{image.name(key)}_{kind}"
+        full, local = _states(image, key, kind, value), f"10c-{image.names[key]}_{kind}"
         yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
