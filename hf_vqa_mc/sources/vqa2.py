@@ -163,10 +163,7 @@ VQA2 = Source(
         ),
     ),
     consensus=True,
-    open_ended=(
-        VQA2_PAIRS,
-        open_config("vqa2_open", V2, {"train": 443_757, "validation": 214_354, "test": 447_793}),
-    ),
+    open_ended=(VQA2_PAIRS, open_config("vqa2_open", V2, {"train": 443_757, "validation": 214_354, "test": 447_793})),
     has_triplets=V2.has_annotated,
     scored_as_published=True,
 )

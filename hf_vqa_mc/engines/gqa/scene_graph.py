@@ -6,7 +6,8 @@ it out and counts it. Vertical relations are not derived from boxes: what is hig
 Hudson and Manning 2019). Location and place are derived if the objects are unambiguous (Sect. 3.2).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -230,24 +231,23 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
     ``scene_graphs.json``, else ``objects.json`` with ``attributes.json`` and ``relationships.json``; and
     ``image_data.json`` with the sizes of the images.
     """
-    sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
     whole = files.has("scene_graphs.json")
-    others = [] if whole else [_records_of(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
-    for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
-        if image_id not in sizes:
-            raise InputError(
-                f"{record.location(0)}: image_data.json lacks its size; use both files from the same release"
-            )
-        graph = RawGraph(image_id, *sizes[image_id], {})
+    listed = ("scene_graphs.json",) if whole else ("objects.json", "attributes.json", "relationships.json")
+    names = (*listed, "image_data.json")
+    for image_id, records in visual_genome_records(files, names):
+        if (record := records.get(names[0])) is None:
+            continue
+        if lacking := [name for name in names if name not in records]:
+            raise InputError(f"{record.location(0)}: {lacking[0]} lacks this image; use files from the same release")
+        graph = RawGraph(str(image_id), *_size(records["image_data.json"]), {})
         same: dict[str, str] = {}
         _put_objects(graph, same, record.nested("objects"))
         if whole:
             relations = record.nested("relationships")
             subjects, targets = relations.ids("subject_id"), relations.ids("object_id")
         else:
-            attributes, relationships = (of(image_id) for of in others)
-            _put_objects(graph, same, attributes.nested("attributes"))
-            relations = relationships.nested("relationships")
+            _put_objects(graph, same, records["attributes.json"].nested("attributes"))
+            relations = records["relationships.json"].nested("relationships")
             sides = [relations.inner(side) for side in ("subject", "object")]
             rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
             ends = _put_objects(graph, same, Records(rows, partial("{}.{}".format, record.location(0))))
@@ -266,32 +266,33 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
         yield graph
 
 
-def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
+def visual_genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[int, dict[str, Records]]]:
+    """Each image's id and its record in each file: when all have given it, and at last the images that some lack.
+
+    The files are read in parallel, so files in the same order, as published, need little memory.
+    """
+    streams = {name: _images(files.find(name)) for name in names}
+    waiting, size = defaultdict[int, dict[str, Records]](dict), len(streams)
+    while streams:
+        for name in list(streams):
+            if (found := next(streams[name], None)) is None:
+                del streams[name]
+                continue
+            waiting[found[0]][name] = found[1]
+            if len(waiting[found[0]]) == size:
+                yield found[0], waiting.pop(found[0])
+    yield from waiting.items()
+
+
+def _images(file: PublishedFile) -> Iterator[tuple[int, Records]]:
     """The id and the record of each image."""
     for records in read_records(file):
         rows = [
             {"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in records.rows
         ]
-        for image_id, row in zip(Records(rows, records.location).ids("image_id"), rows, strict=True):
-            location = f"{file.location}, image {image_id!r}"
+        for image_id, row in zip(Records(rows, records.location).whole_numbers("image_id"), rows, strict=True):
+            location = f"{file.location}, image '{image_id}'"
             yield image_id, Records([row], [location].__getitem__)
-
-
-def _records_of(file: PublishedFile) -> Callable[[str], Records]:
-    """A function that gives an image's record; it reads on if the images come in another order."""
-    rest, ahead = _images(file), dict[str, Records]()
-
-    def of(image_id: str) -> Records:
-        while image_id not in ahead:
-            if (found := next(rest, None)) is None:
-                raise InputError(
-                    f"{file.location}: expected a record of image {image_id!r}, as objects.json has one; use both "
-                    "files from the same release"
-                )
-            ahead[found[0]] = found[1]
-        return ahead.pop(image_id)
-
-    return of
 
 
 def _put_objects(graph: RawGraph, same: dict[str, str], given: Records) -> list[str]:

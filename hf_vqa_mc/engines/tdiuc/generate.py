@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings, check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import FOLDERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
@@ -23,8 +23,8 @@ from hf_vqa_mc.engines.tdiuc.questions import (
 )
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic import write_json
-from hf_vqa_mc.io.outputs import check_outside
+from hf_vqa_mc.io.atomic import new_folder, write_json
+from hf_vqa_mc.io.outputs import check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
@@ -49,7 +49,7 @@ def generate(
 ) -> dict[str, Any]:
     """Generate a dataset in TDIUC's layout; returns the content of its ``statistics.json``."""
     settings = settings or TdiucSettings()
-    check_generated_folder(output, ENGINE, overwrite)
+    check_output(output, FOLDERS[ENGINE], overwrite)
     folders = filter(None, [inputs.visual_genome, inputs.vqa])
     check_outside(output, "output", [*inputs.coco, *inputs.annotated, *folders])
     made = Collected(settings.seed)
@@ -96,9 +96,10 @@ def generate(
         **_statistics(questions, made),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
-    with generated_folder(output, ENGINE, overwrite) as folder:
-        _write_questions(folder, questions, made, progress)
-        write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
+    with new_folder(output, FOLDERS[ENGINE], overwrite) as new:
+        _write_questions(new.tree, questions, made, progress)
+        write_json(new.tree / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
+        new.publish()
     return statistics
 
 

@@ -8,6 +8,7 @@ image.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
+from itertools import groupby
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -92,24 +93,21 @@ def without_duplicates(made: Collected) -> list[Question]:
     """
     order = {origin: number for number, origin in enumerate(ORIGINS)}
     kept: list[Question] = []
-    seen: dict[str, int] = {}
-    ambiguous: set[int] = set()
-    image_id = -1
-    for one in sorted(made.questions, key=lambda one: (one.image_id, order[one.origin])):
-        if one.image_id != image_id:
-            image_id, seen = one.image_id, {}
-        at = seen.setdefault(one.question.lower(), len(kept))
-        if at == len(kept):
-            kept.append(one)
-        elif kept[at].answer == one.answer:
-            made.left_out[f"{one.question_type}: duplicate question on the image"] += 1
-        else:
-            made.left_out[f"{one.question_type}: duplicate question with another answer"] += 1
-            if kept[at].origin == one.origin:
-                ambiguous.add(at)
-    for at in ambiguous:
-        made.left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
-    return [one for at, one in enumerate(kept) if at not in ambiguous]
+    ordered = sorted(made.questions, key=lambda one: (one.image_id, order[one.origin]))
+    for _, of_image in groupby(ordered, key=lambda one: one.image_id):
+        firsts: dict[str, Question] = {}
+        ambiguous = set()
+        for one in of_image:
+            first = firsts.setdefault(one.question.lower(), one)
+            if first is not one:
+                same = "on the image" if first.answer == one.answer else "with another answer"
+                made.left_out[f"{one.question_type}: duplicate question {same}"] += 1
+                if first.answer != one.answer and first.origin == one.origin:
+                    ambiguous.add(one.question.lower())
+        reason = "asked twice of the image, with different answers"
+        made.left_out.update(f"{firsts.pop(text).question_type}: {reason}" for text in ambiguous)
+        kept += firsts.values()
+    return kept
 
 
 def settled(questions: list[Question], made: Collected) -> list[Question]:

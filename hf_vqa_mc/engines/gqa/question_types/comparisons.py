@@ -109,10 +109,7 @@ def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         end = (f"have the same {kind}, {spelled(image.things[one].values[kind][0])}", "")
         full = [("Both", ""), *image.the(one), ("and", ""), *image.the(other), end]
-        slots, local = (
-            {"one": both[0].the, "other": both[1].the},
-            f"09common-{_names(image, one, other)}",
-        )
+        slots, local = ({"one": both[0].the, "other": both[1].the}, f"09common-{_names(image, one, other)}")
         yield Draft("twoCommon", program, kind, IN_COMMON, slots, full, local, "common")
 
 
@@ -137,10 +134,7 @@ def two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
         slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
-        full, local = (
-            _both_values(image, one, other, kind),
-            f"09{SHORT_NAME[operation]}-{_names(image, one, other)}",
-        )
+        full, local = (_both_values(image, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(image, one, other)}")
         right = is_same == (operation == "same")
         yield Draft(detailed, program, "", TWO[operation][kind], slots, full, local).yes_no(right)
 

@@ -40,12 +40,7 @@ class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
-        self,
-        graph: SceneGraph,
-        ontology: Ontology,
-        decoys: Distractors,
-        settings: GqaSettings,
-        left_out: Counter[str],
+        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, settings: GqaSettings, left_out: Counter[str]
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
         super().__init__(graph, ontology, settings.depth)
