@@ -92,9 +92,8 @@ class TdiucInputs:
         """Convert and validate."""
         check_options(self)
         if not (self.coco or self.visual_genome or self.vqa or self.annotated):
-            raise InputError(
-                "no annotations given: add --coco FILE, --visual-genome DIR, --vqa DIR or --annotated FILE"
-            )
+            add = "add --coco FILE, --visual-genome DIR, --vqa DIR or --annotated FILE"
+            raise InputError(f"no annotations given: {add}")
 
 
 @settings

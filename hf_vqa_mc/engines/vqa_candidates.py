@@ -302,9 +302,8 @@ def _consider(
                 break
             for known in range(at):
                 at = known if keys[known] == all_keys[i] else at
-            if keys[at] == all_keys[i] and (
-                score < of_query[at] or (score == of_query[at] and all_donors[i] > donors[at])
-            ):
+            is_worse = score < of_query[at] or (score == of_query[at] and all_donors[i] > donors[at])
+            if keys[at] == all_keys[i] and is_worse:
                 continue
             while at and (score > of_query[at - 1] or (score == of_query[at - 1] and all_donors[i] < donors[at - 1])):
                 keys[at], donors[at], of_query[at] = keys[at - 1], donors[at - 1], of_query[at - 1]

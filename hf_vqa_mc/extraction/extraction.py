@@ -13,18 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_image_ids, find_images
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.backbones import (
-    FEWEST,
-    IMPORTED,
-    MOST,
-    THRESHOLD,
-    WHOLE,
-    Backbone,
-    Box,
-    FeatureKind,
-    RegionKind,
-    Regions,
-)
+from hf_vqa_mc.extraction.backbones import IMPORTED, WHOLE, Backbone, Box, FeatureKind, RegionKind, Regions
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.region_files import stored_regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
@@ -130,7 +119,7 @@ def extract_features(
     elif found.missing and not skip_missing:
         raise _unusable(found.location, len(found.image_ids), found.missing, {})
     if detector is not None:
-        model = find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
+        model = find_backbone(detector, regions=RegionKind())
     else:
         model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)

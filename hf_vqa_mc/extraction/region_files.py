@@ -98,9 +98,8 @@ def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegi
         numbered = by_number.get(int(image_id), []) if image_id.isdecimal() else []
         same = [image_id] if image_id in found else numbered
         if len(same) > 1:
-            raise InputError(
-                f"{path} has {len(same)} records of image_id {image_id!r}: {same[0]} and {same[1]}; use one of them"
-            )
+            names_of = f"{same[0]} and {same[1]}"
+            raise InputError(f"{path} has {len(same)} records of image_id {image_id!r}: {names_of}; use one of them")
         names |= dict.fromkeys(same, image_id)
     return {names[name]: record for name, record in found.items() if name in names}
 
@@ -112,10 +111,8 @@ def _records(path: Path) -> dict[str, StoredRegions]:
     if (path / _GQA_INFO).is_file():
         return _gqa(path)
     if path.is_dir() and (files := sorted(path.rglob("*.npz"))):
-        return {
-            str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))
-            for file in files
-        }
+        names = [str(file.relative_to(path).with_suffix("")) for file in files]
+        return {name: StoredRegions(str(file), partial(_npz, file)) for name, file in zip(names, files, strict=True)}
     readers: dict[Path, Callable[[Path], dict[str, StoredRegions]]] = {}
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         layout = (file.with_suffix("") if file.suffix in (".gz", ".xz") else file).suffix
@@ -172,13 +169,11 @@ def _line(path: Path, start: int) -> tuple[Any, ...]:
 def _gqa(path: Path) -> dict[str, StoredRegions]:
     try:
         info = read_json(path / _GQA_INFO)
-        records = [
-            (int(of["file"]), int(of["idx"] if "idx" in of else of["index"]), name, of) for name, of in info.items()
-        ]
+        keys = {name: "idx" if "idx" in of else "index" for name, of in info.items()}
+        records = [(int(of["file"]), int(of[keys[name]]), name, of) for name, of in info.items()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{path / _GQA_INFO} is not valid; expected file, idx, width, height and objectsNum by image id"
-        ) from error
+        expected = "expected file, idx, width, height and objectsNum by image id"
+        raise InputError(f"{path / _GQA_INFO} is not valid; {expected}") from error
     found, opened = {}, {}
     for file, index, name, of in sorted(records, key=lambda one: one[:2]):
         if file not in opened:

@@ -174,10 +174,8 @@ class TextFeatures:
         texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
         words, without = (text.split("\n") if text else [] for text in texts)
         if (found := {name: about[name] for name in ("name", "sha256", "dim")}) != expected:
-            raise InputError(
-                f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(found)}; use both files of one "
-                "checkpoint"
-            )
+            differ = f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(found)}"
+            raise InputError(f"{differ}; use both files of one checkpoint")
         return cls(**found, words=tuple(words), vectors=tensors["vectors"], without=frozenset(without))
 
 

@@ -208,10 +208,8 @@ def read(files: Files) -> pa.Table:
 
 
 def _counted(table: pa.Table) -> pa.Table:
-    columns = {
-        name: pc.struct_field(table[column], fields) if fields else table[column]
-        for name, (column, *fields) in COUNTED.items()
-    }
+    parts = {name: (table[column], fields) for name, (column, *fields) in COUNTED.items()}
+    columns = {name: pc.struct_field(part, fields) if fields else part for name, (part, fields) in parts.items()}
     return pa.table({name: pc.fill_null(column, "") for name, column in columns.items()})
 
 

@@ -28,12 +28,8 @@ def open_ended_source(columns: Collection[str], name: str | None = None) -> tupl
 
     ``name``: of the config; decides among several of the same columns, else the first one is taken.
     """
-    found = [
-        (source, config)
-        for source in SOURCES.values()
-        for config in source.open_ended
-        if set(config.schema.names) == set(columns)
-    ]
+    configs = [(source, config) for source in SOURCES.values() for config in source.open_ended]
+    found = [one for one in configs if set(one[1].schema.names) == set(columns)]
     return next((one for one in found if one[1].name == name), next(iter(found), None))
 
 
@@ -134,12 +130,10 @@ def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[li
 
 def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
     """``answers`` and ``entropy`` of a config's statistics; by: kind of group -> group -> its answers."""
-    entropies = {
-        kind: {name: entropy(counts.values()) for name, counts in groups.items()} for kind, groups in by.items()
-    }
+    bits = {kind: {name: entropy(one.values()) for name, one in groups.items()} for kind, groups in by.items()}
     return {
         "answers": {"different": len(answers), "most_frequent": most_frequent(answers)},
-        "entropy": {"overall": entropy(answers.values()), "by": entropies},
+        "entropy": {"overall": entropy(answers.values()), "by": bits},
     }
 
 

@@ -106,10 +106,8 @@ def read_annotated(
     ``image_id``.
     """
     both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
-    questions, annotations = (
-        pa.concat_tables(columns(records) for records in read_records(file, key)).combine_chunks()
-        for file, key, columns in both
-    )
+    parts = [[columns(records) for records in read_records(file, key)] for file, key, columns in both]
+    questions, annotations = (pa.concat_tables(part).combine_chunks() for part in parts)
     rows = matching_rows(
         questions["question_id"],
         annotations["question_id"],
@@ -140,9 +138,8 @@ def matching_rows(
         repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
         if len(repeated):
             at = np.flatnonzero(pc.equal(some, repeated[0]).to_numpy())
-            raise InputError(
-                f"{location}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in {name}[{at[0]}]"
-            )
+            again = f"{repeated[0]} occurs already in {name}[{at[0]}]"
+            raise InputError(f"{location}, {name}[{at[1]}], field {field!r}: {again}")
     rows = pc.index_in(ids, value_set=other_ids)
     missing = ids.filter(pc.is_null(rows))
     if not len(missing) and len(other_ids) > len(ids):

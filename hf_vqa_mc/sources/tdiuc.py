@@ -128,11 +128,8 @@ def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:
     """The subsets with files; files without questions (as vqa-mc generate may write) are added to ``not_read``."""
     present = [subset for subset in V1.subsets if files.has(V1.questions_name(subset))]
     lists = (("questions", V1.questions_name), ("annotations", V1.annotations_name))
-    empty = [
-        subset
-        for subset in present
-        if all(files.has(name(subset)) and not any(list_items(files.find(name(subset)), key)) for key, name in lists)
-    ]
+    whole = [subset for subset in present if all(files.has(name(subset)) for _, name in lists)]
+    empty = [one for one in whole if not any(any(list_items(files.find(name(one)), key)) for key, name in lists)]
     if len(empty) == len(present):
         return present  # reading them reports that they are empty
     not_read.update({V1.questions_name(subset): "it holds no questions" for subset in empty})

@@ -20,17 +20,17 @@ first two words, whose prior is the frequency among all. The probability that th
 The nearest images are exact: a float32 matrix product selects candidates, float64 decides.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.decoys.candidates import Float32s, Float64s, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.word_bags import WordBags
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
@@ -47,11 +47,11 @@ _ROUNDING = 2.0**-24
 class Nearest(NamedTuple):
     """The k images nearest to each image, nearest first; ties in the order of the images."""
 
-    images: NDArray[np.int32]  # (images, k)
-    distances: NDArray[np.float64]  # (images, k): Euclidean
+    images: Int32s  # (images, k)
+    distances: Float64s  # (images, k): Euclidean
 
 
-def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> None:
+def check_features(features: Float32s, image_ids: Sequence[str]) -> None:
     """Raise InputError unless the vector of each image is finite."""
     for start in range(0, len(features), _IMAGES):
         broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
@@ -62,7 +62,7 @@ def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> N
             )
 
 
-def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[int], None] | None = None) -> Nearest:
+def nearest_images(features: Float32s, k: int, progress: Callable[[int], None] | None = None) -> Nearest:
     """Find the k other images nearest to each image by Euclidean distance of finite features (images, dim)."""
     n, k = len(features), min(k, max(len(features) - 1, 0))
     found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
@@ -102,9 +102,7 @@ def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[in
     return found
 
 
-def _centred(
-    features: NDArray[np.float32], centre: NDArray[np.float64], scale: float
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _centred(features: Float32s, centre: Float64s, scale: float) -> tuple[Float32s, Float64s]:
     exact = (features - centre) * scale
     return exact.astype(np.float32), np.einsum("ij,ij->i", exact, exact)
 
@@ -136,7 +134,7 @@ _QUESTIONS_PER_TASK = 1024
 
 
 def complementary(
-    features: NDArray[np.float32],
+    features: Float32s,
     image_ids: Sequence[str],
     triplets: pa.Table,
     *,
@@ -157,9 +155,8 @@ def complementary(
     """
     check_features(features, image_ids)
     index = {image_id: number for number, image_id in enumerate(image_ids)}
-    images = np.array(
-        [index.get(one, -1) for one in check_triplets(triplets, "triplets")["image_id"].to_pylist()], np.int32
-    )
+    given = check_triplets(triplets, "triplets")["image_id"].to_pylist()
+    images = np.array([index.get(one, -1) for one in given], np.int32)
     if not (images >= 0).any():
         mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
         raise InputError(
@@ -225,45 +222,31 @@ def complementary(
     return pa.Table.from_arrays(columns, schema=COMPLEMENTARY), figures
 
 
-def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
+def _priors(questions: Sequence[str], bags: WordBags, answers: Int32s) -> Float64s:
     """P(a | q) of each question's own answer, float64 (questions,) in [0, 1]."""
     numbers: dict[tuple[str, ...], int] = {}
     openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
     alone = np.arange(len(answers)) + bags.size  # a question without words is a group of its own
     same_words = np.where(bags.of_question >= 0, bags.of_question, alone)
     shares = np.zeros(len(answers))
-    for groups in ([0] * len(answers), openings, same_words.tolist()):
-        pairs = list(zip(groups, answers.tolist(), strict=True))
-        of_pair, of_group = Counter(pairs), Counter(groups)
-        same = np.array([of_pair[pair] for pair in pairs]) - 1
-        others = np.array([of_group[group] for group in groups]) - 1
-        shares = (same + shares) / (others + 1)
+    for groups in (np.zeros(len(answers)), openings, same_words):
+        rows = pd.DataFrame({"group": groups, "answer": answers})
+        same, others = (rows.groupby(by)["answer"].transform("size") - 1 for by in (["group", "answer"], "group"))
+        shares = ((same + shares) / (others + 1)).to_numpy()
     return shares
 
 
 @njit(cache=True)
-def _cosine(
-    one: int, other: int, words_of: NDArray[np.int32], word_starts: NDArray[np.int64], squares: NDArray[np.int64]
-) -> float:
-    """Cosine of the word counts of two bags, whose words are sorted."""
+def _cosine(one: int, other: int, words_of: Int32s, word_starts: Int64s, squares: Int64s) -> float:
+    """Cosine of the word counts of two bags."""
     if one < 0 or other < 0:
         return 0.0
     if one == other:
         return 1.0
-    a, a_end, b, b_end = word_starts[one], word_starts[one + 1], word_starts[other], word_starts[other + 1]
     product = 0
-    while a < a_end and b < b_end:
-        if words_of[a] < words_of[b]:
-            a += 1
-        elif words_of[a] > words_of[b]:
-            b += 1
-        else:
-            word, mine, theirs = words_of[a], 0, 0
-            while a < a_end and words_of[a] == word:
-                a, mine = a + 1, mine + 1
-            while b < b_end and words_of[b] == word:
-                b, theirs = b + 1, theirs + 1
-            product += mine * theirs
+    for a in range(word_starts[one], word_starts[one + 1]):
+        for b in range(word_starts[other], word_starts[other + 1]):
+            product += words_of[a] == words_of[b]
     return float(product / np.sqrt(np.float64(squares[one]) * np.float64(squares[other])))
 
 
@@ -271,16 +254,16 @@ def _cosine(
 def _estimate(
     first: int,
     last: int,
-    candidates: NDArray[np.int32],
+    candidates: Int32s,
     near: Nearest,
-    reach: NDArray[np.float64],
-    answers: NDArray[np.int32],
-    of_image: NDArray[np.int64],
-    image_starts: NDArray[np.int64],
-    priors: NDArray[np.float64],
-    bags: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
-    differs: NDArray[np.float64],
-    evidence: NDArray[np.float64],
+    reach: Float64s,
+    answers: Int32s,
+    of_image: Int64s,
+    image_starts: Int64s,
+    priors: Float64s,
+    bags: tuple[Int32s, Int32s, Int64s, Int64s],
+    differs: Float64s,
+    evidence: Float64s,
 ) -> None:
     """Fill in the rows of some questions; image i has ``of_image[image_starts[i] : image_starts[i + 1]]``."""
     bag_of, words_of, word_starts, squares = bags
@@ -339,17 +322,13 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
                 annotated += zip(records.ids("image_id"), records.ids("category_id"), strict=True)
         categories = frozenset(names.values())
         if known is not None and categories != known:
-            raise InputError(
-                f"{path}: its {len(categories)} categories are not the {len(known)} of {paths[0]}; use files "
-                "of the same release"
-            )
+            differ = f"its {len(categories)} categories are not the {len(known)} of {paths[0]}"
+            raise InputError(f"{path}: {differ}; use files of the same release")
         known = categories
         objects |= {image_id: set() for image_id in sorted(listed - objects.keys())}
         if unlisted := {image_id for image_id, _ in annotated} - listed:
-            raise InputError(
-                f"{path}: image {min(unlisted)} is annotated, but not in the list 'images': the file is truncated; "
-                "use the whole file"
-            )
+            lost = f"image {min(unlisted)} is annotated, but not in the list 'images'"
+            raise InputError(f"{path}: {lost}: the file is truncated; use the whole file")
         for image_id, category in annotated:
             objects[image_id].add(names[category])
     return objects, known or frozenset()

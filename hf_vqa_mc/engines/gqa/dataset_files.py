@@ -34,9 +34,7 @@ def question_id(image_id: str, number: int) -> str:
     return f"{image_id}{number:0{DIGITS}}"
 
 
-def question_record(
-    question: Question, image_id: str, entailed: Sequence[int] = (), equivalent: Sequence[int] = ()
-) -> Record:
+def question_record(question: Question, image_id: str, entailed: Sequence[int], equivalent: Sequence[int]) -> Record:
     """A question as a record of GQA's files, not yet balanced, with numbers of entailed and equivalent questions."""
     steps = published(question.program, question.found)
     kind, last, named = QUESTION_TYPES[question.row], question.program[-1], {}
@@ -198,13 +196,11 @@ def _choices(table: QuestionTable) -> Callable[[int, str, list[str]], str]:
     return line
 
 
-def _by_group(
-    groups: NDArray[np.integer], answer: NDArray[np.integer], answers: Sequence[str]
-) -> dict[int, list[str]]:
-    pairs = np.divmod(np.unique(groups.astype(np.int64) * len(answers) + answer), len(answers))
+def _by_group(groups: NDArray[np.integer], answer: NDArray[np.integer], names: Sequence[str]) -> dict[int, list[str]]:
+    pairs = np.divmod(np.unique(groups.astype(np.int64) * len(names) + answer), len(names))
     found: dict[int, list[str]] = defaultdict(list)
     for group, code in zip(*(part.tolist() for part in pairs), strict=True):
-        found[group].append(answers[code])
+        found[group].append(names[code])
     return {group: sorted(listed) for group, listed in found.items()}
 
 

@@ -167,11 +167,8 @@ class Distractors:
         words = self.ontology.relations
         barred = {relation, *words[relation].related}
         barred |= {name for name, other in graph.objects[subject].relations if other == target}
-        excluded = [
-            name
-            for name in words
-            if name not in barred and (name in words[relation].excludes or relation in words[name].excludes)
-        ]
+        others = {name: words[name].excludes for name in words if name not in barred}
+        excluded = [one for one, rivals in others.items() if one in words[relation].excludes or relation in rivals]
         ones, others = (self.ontology.above(graph.objects[key].name) for key in (subject, target))
         for one, other in product(ones, others):
             seen = self._counts.get(("relations", one, other), Counter())

@@ -260,12 +260,8 @@ class Statement:
                 return self._exists(self._described[step.inputs[0]], step.inputs[0], answer)
             case "verify rel", (name, relation, side):
                 return self._exists(self._related(step, name, relation, side), index, answer)
-        return (
-            "same",
-            step.argument[0],
-            self._several(step),
-            OPPOSITE[answer] if step.operation == "different" else answer,
-        )
+        sign = OPPOSITE[answer] if step.operation == "different" else answer
+        return ("same", step.argument[0], self._several(step), sign)
 
     def _exists(self, described: Described, index: int, answer: str) -> Fact:
         if answer == NO:

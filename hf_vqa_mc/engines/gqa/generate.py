@@ -94,23 +94,20 @@ def _with_splits(
         yield graph
 
 
-def _read_graphs(
-    paths: Sequence[Path], ontology: Ontology, problems: Counter[str]
-) -> Iterator[tuple[Path, SceneGraph]]:
+def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:
     """Each normalised graph and its file; counts ``problems`` by reason."""
     for path in paths:
         if path.is_dir():
             files = Folder(path)
             if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
-                raise InputError(
-                    f"{path}: a folder is read as Visual Genome's; give GQA's files one by one, such as {found[0]}"
-                )
+                named = f"give GQA's files one by one, such as {found[0]}"
+                raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
             graphs = read_visual_genome(files)
         elif path.exists():
             graphs = read_gqa_graphs(PublishedFile(path.name, path))
         else:
             raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
-        yield from ((path, graph) for raw in graphs if (graph := normalise(raw, ontology, problems)) is not None)
+        yield from ((path, graph) for raw in graphs if (graph := normalise(raw, words, problems)) is not None)
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:

@@ -97,9 +97,8 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
         found = [clean_value(text, ontology) for text in thing.attributes]
         values = [value for value in found if value is not None]
         problems["value: unknown"] += len(found) - len(values)
-        if plain(thing.name) in SIGNS["pictures"] and any(
-            {"weather", "location"} & {*ontology.attributes[value].types} for value in values
-        ):
+        types = {kind for value in values for kind in ontology.attributes[value].types}
+        if plain(thing.name) in SIGNS["pictures"] and types & {"weather", "location"}:
             image_values += values
             problems["object: the image itself"] += 1
             continue
@@ -148,9 +147,8 @@ def values_by_type(
         else:
             found.setdefault(of_type, []).append(value)
     for kind in list(found):
-        if kind in _WORDS["one value"] and any(
-            not ontology.alike(one, other) for one in found[kind][:-1] for other in found[kind]
-        ):
+        pairs = combinations(found[kind], 2)
+        if kind in _WORDS["one value"] and not all(ontology.alike(*pair) for pair in pairs):
             problems["value: contradicted by another"] += len(found.pop(kind))
     for opposed in _OPPOSED:
         if all(value in found.get(kind, ()) for kind, value in opposed.items()):

@@ -12,6 +12,8 @@ from itertools import permutations, product
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 ANYTHING = "_"  # The noun that every object is, as GQA's programs spell it.
+PEOPLE, BODY_PART = "person", "body part"
+LIVING = (PEOPLE, "animal", "bird")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Ontology:
 
     nouns: Mapping[str, Noun]
     attributes: Mapping[str, Attribute]
-    relations: Mapping[str, RelationName]
+    relations: Mapping[str, RelationName] = field(default_factory=lambda: RelationTable())
     exclusive: frozenset[str] = frozenset()  # types of which an object usually has one value: color, size
     name: str = ""  # its source, for statistics
     similar_kinds: Mapping[str, Set[str]] = field(default_factory=dict)

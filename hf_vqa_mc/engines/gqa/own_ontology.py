@@ -7,16 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    Attribute,
-    Noun,
-    Ontology,
-    RelationTable,
-    both_numbers,
-    both_ways,
-    similar_kinds,
-)
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, both_numbers, both_ways, similar_kinds
 from hf_vqa_mc.engines.vocabulary import PLURALS, Vocabulary, plural_of
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -120,7 +111,6 @@ def own_ontology() -> Ontology:
     return Ontology(
         nouns=nouns,
         attributes=attributes,
-        relations=RelationTable(),
         exclusive=VALUES["exclusive types"],
         name="own",
         similar_kinds=similar_kinds(nouns, aliases, loose),

@@ -11,19 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor, Part, Program, Step, then
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import BODY_PART, LIVING, PEOPLE, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.wording import (
-    BODY_PART,
-    DOING,
-    LIVING,
-    MATERIAL,
-    PEOPLE,
-    WORDS,
-    NounPhrase,
-    Wording,
-    relation_form,
-)
+from hf_vqa_mc.engines.gqa.wording import DOING, MATERIAL, WORDS, NounPhrase, Wording, relation_form
 
 INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.
 BY_CATEGORY = 0.25  # Fraction of references by category (this animal) where the name is unambiguous.

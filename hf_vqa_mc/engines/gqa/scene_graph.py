@@ -286,11 +286,9 @@ def visual_genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[
 
 def _images(file: PublishedFile) -> Iterator[tuple[int, Records]]:
     """The id and the record of each image."""
-    for records in read_records(file):
-        rows = [
-            {"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in records.rows
-        ]
-        for image_id, row in zip(Records(rows, records.location).whole_numbers("image_id"), rows, strict=True):
+    for batch in read_records(file):
+        rows = [{"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in batch.rows]
+        for image_id, row in zip(Records(rows, batch.location).whole_numbers("image_id"), rows, strict=True):
             location = f"{file.location}, image '{image_id}'"
             yield image_id, Records([row], [location].__getitem__)
 

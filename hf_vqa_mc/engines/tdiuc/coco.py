@@ -88,9 +88,8 @@ class CocoAnnotations:
         unknown = sorted({*names.values()} - COCO_OBJECTS.keys())
         if unknown or not names:
             lacks = "field 'categories': expected a list of categories, found none"
-            raise InputError(
-                f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS) if unknown else lacks}"
-            )
+            wrong = unknown_name("category", unknown[0], COCO_OBJECTS) if unknown else lacks
+            raise InputError(f"{file.location}: {wrong}")
         for image_id, (width, height, path) in listed.items():
             *size, annotated = self._sizes.get(image_id, (width, height, frozenset()))
             stem = path.stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
@@ -101,9 +100,8 @@ class CocoAnnotations:
             self._made.add_image(image_id, "coco", subset_in(path.name) or subset_in(file.name), file.location)
         for what, column, ids in (("image", 1, listed.keys()), ("category", 2, names.keys())):
             if unlisted := {row[column] for row in rows} - ids:
-                raise InputError(
-                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
-                )
+                lost = f"{what} {min(unlisted)} is annotated, but not listed"
+                raise InputError(f"{file.location}: {lost}; use a whole file")
         for number, image_id, category, crowd, area, box in rows:
             mine = self._instances[image_id]
             self.left_out["objects listed in another file too"] += number in mine

@@ -195,9 +195,8 @@ def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[Ge
     others = [another for another in objects if another is not one and another is not other]
     if any(overlap(another.box, other.box) >= DUPLICATE_OVERLAP for another in others):
         return "the answer's box has another name too"
-    across, down = (
-        other.box[axis] + other.box[axis + 2] / 2 - one.box[axis] - one.box[axis + 2] / 2 for axis in (0, 1)
-    )
+    x, y, x2, y2 = (box[axis] + box[axis + 2] / 2 for box in (other.box, one.box) for axis in (0, 1))
+    across, down = x - x2, y - y2
     holds = {"to the left of": across < 0, "to the right of": across > 0}
     holds |= dict.fromkeys(("above", "on top of"), down < 0) | dict.fromkeys(("below", "under"), down > 0)
     return None if holds.get(phrase, True) else "the boxes say otherwise"

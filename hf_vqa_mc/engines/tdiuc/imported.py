@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,10 +56,8 @@ ANSWER_LISTS = {
     "places": ANSWERS["places"],
     "scenes": ANSWERS["scenes"],
 }
-_RULES = [
-    (rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions)))
-    for rule in _TYPES.read("rules", tuple[Rule, ...])
-]
+_BY_TYPE = _TYPES.read("rules", tuple[Rule, ...])
+_RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _BY_TYPE]
 """Type, its answers (None: open ones) and questions."""
 _IS_THERE = re.compile(
     r"((?P<one>is there an?|do you see an?|can you see an?)|(?P<mass>is there any)"
@@ -91,11 +89,8 @@ VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Q
 
 def import_vqa(folder: Folder, made: Collected) -> None:
     """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets; InputError if there are none."""
-    available = [
-        (subset, release, task)
-        for subset, release in product(SPLITS, (V1, V2))
-        if (task := release.available_task(folder, subset)) is not None
-    ]
+    named = [(subset, release, release.available_task(folder, subset)) for subset in SPLITS for release in (V1, V2)]
+    available = [(subset, release, task) for subset, release, task in named if task is not None]
     for subset, release, task in available:
         questions, annotations = release.questions_name(subset, task), release.annotations_name(subset)
         _import_vqa_subset(folder.find(questions), folder.find(annotations), subset, made)

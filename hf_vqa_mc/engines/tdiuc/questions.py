@@ -67,10 +67,8 @@ class Collected:
         if self.clusters.get(image_id) != "coco":
             self.clusters[image_id] = cluster
         if subset is not None and self.given.setdefault(image_id, subset) != subset:
-            raise InputError(
-                f"{location}: image {image_id} is in {subset}, but in {self.given[image_id]} in another file; "
-                "use files of the same release"
-            )
+            differ = f"is in {subset}, but in {self.given[image_id]} in another file"
+            raise InputError(f"{location}: image {image_id} {differ}; use files of the same release")
 
     def subset(self, image_id: int) -> str:
         """Train2014 or val2014: as a file gives it, else train2014 with probability TRAIN_SHARE, by seed and id."""
@@ -110,12 +108,14 @@ def without_duplicates(made: Collected) -> list[Question]:
     return kept
 
 
-def settled(questions: list[Question], made: Collected) -> list[Question]:
-    """Drop questions until every answer occurs often enough and object presence is exactly half yes in each split.
+def settled(made: Collected) -> list[Question]:
+    """Drop duplicates, then questions until every answer occurs often enough and half of presence is yes in a split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
     is also reduced to the second's frequency: appendix "Answer Distribution".
     """
+    questions = without_duplicates(made)
+    made.questions.clear()
     questions = _without_mode(questions, made)
     while True:
         counts = Counter(one.answer for one in questions)

@@ -243,7 +243,7 @@ def test_a_graph_is_written_with_boxes_and_without_positions():
 
 def test_an_answer_that_is_a_name_refers_to_its_object():
     by_row = {question.row: question for question in questions_about(graph_of("5", "apple", "red"))}
-    pointed = {row: question_record(question, "5")["annotations"] for row, question in by_row.items()}
+    pointed = {row: question_record(question, "5", [], [])["annotations"] for row, question in by_row.items()}
     assert pointed["query category"]["answer"] == {"0": "7"}
     assert pointed["query attribute"]["answer"] == {}
 

@@ -8,16 +8,7 @@ from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
-from hf_vqa_mc.engines.gqa.wording import (
-    DOING,
-    MATERIAL,
-    POSITIONS,
-    WORDS,
-    NounPhrase,
-    detailed_types,
-    spelled,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.wording import DOING, MATERIAL, POSITIONS, WORDS, detailed_types, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
@@ -71,12 +62,8 @@ def _with_positions(
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "What color is the apple?"."""
-    pairs = [
-        (key, kind, value)
-        for key in image.objects
-        for kind, value in image.value_kinds(key)
-        if kind in QUERY_TYPES and _can_be_asked(image, key, kind)
-    ]
+    pairs = [(key, *pair) for key in image.objects for pair in image.value_kinds(key) if pair[0] in QUERY_TYPES]
+    pairs = [(key, kind, value) for key, kind, value in pairs if _can_be_asked(image, key, kind)]
     for key, kind, value in _with_positions(image, pairs, (HORIZONTAL,), rng):
         doings = sum(kind in DOING for kind, _ in image.value_kinds(key))
         if kind in DOING and (doings != 1 or not image.ontology.attributes[value].verb):
@@ -144,9 +131,8 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
-        one_text, other_text = (
-            image.predicate(*pair) for pair in sorted(chosen, key=lambda pair: pair[0] == MATERIAL)
-        )
+        ordered = sorted(chosen, key=lambda pair: pair[0] == MATERIAL)
+        one_text, other_text = (image.predicate(*pair) for pair in ordered)
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
         full = _what_it_is(image, key, chosen, answers)
@@ -220,8 +206,8 @@ LOCATIONS = {"indoors": "an indoor", "outdoors": "an outdoor"}
 def _scene_forms(image: ImageContext, kind: str, value: str) -> tuple[str, str]:
     """A value after "it is", and with an article."""
     if kind == PLACE:
-        phrase = image.called(value) if value in image.ontology.nouns else NounPhrase(spelled(value))
-        return phrase.some, phrase.some
+        some = image.called(value).some if value in image.ontology.nouns else with_article(spelled(value))
+        return some, some
     return image.predicate(kind, value) if kind == WEATHER else value, LOCATIONS.get(value, value)
 
 
@@ -229,10 +215,8 @@ def query_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "How is the weather?"; the location is only verified and chosen."""
     for kind, value in sorted(image.graph.scene.items()):
         if kind in (WEATHER, PLACE):
-            program, full = (
-                then(selected(SCENE), "query", kind),
-                [(f"it is {_scene_forms(image, kind, value)[0]}", "")],
-            )
+            program, it = then(selected(SCENE), "query", kind), _scene_forms(image, kind, value)[0]
+            full = [(f"it is {it}", "")]
             yield Draft(kind, program, value, QUERY_SCENE[kind], {}, full, f"02q-{kind}", kind)
 
 

@@ -5,9 +5,10 @@ from itertools import combinations, product
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES, Part, joined, then
+from hf_vqa_mc.engines.gqa.ontology import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, spelled, wordings
+from hf_vqa_mc.engines.gqa.wording import MATERIAL, Phrase, spelled, wordings
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
@@ -20,11 +21,8 @@ COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two thing
 
 
 def _pairs(image: ImageContext, rng: SeededRng) -> list[tuple[str, str]]:
-    keys = rng.shuffled(
-        key
-        for key in image.objects
-        if not image.is_any(image.names[key], BODY_PART) and image.has_sides(image.names[key])
-    )
+    keys = [key for key in image.objects if not image.is_any(image.names[key], BODY_PART)]
+    keys = rng.shuffled(key for key in keys if image.has_sides(image.names[key]))
     pairs = [(key, other) for index, key in enumerate(keys) for other in keys[:index]]
     kindred = [pair for pair in pairs if _kinds_of_both(image, *pair)]
     others = [pair for pair in pairs if not _kinds_of_both(image, *pair)]
@@ -61,9 +59,8 @@ def _refer(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> 
 def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Who is taller, the boy or the girl?"."""
     for more, (kind, high, low) in rng.shuffled(COMPARATIVES.items()):
-        winners, losers = (
-            [key for key in image.objects if image.things[key].values.get(kind) == (value,)] for value in (high, low)
-        )
+        values = {key: image.things[key].values.get(kind) for key in image.objects}
+        winners, losers = ([key for key, of in values.items() if of == (value,)] for value in (high, low))
         for winner, loser in product(winners, losers):
             if not _can_be_compared(image, kind, winner, loser):
                 continue
@@ -87,9 +84,8 @@ def _can_be_compared(image: ImageContext, kind: str, more: str, less: str) -> bo
     _, _, width, height = image.things[more].box
     _, _, less_width, less_height = image.things[less].box
     if kind == "size":
-        return width * height >= LARGER * less_width * less_height and image.has_sides(
-            image.names[more], image.names[less]
-        )
+        is_clear = width * height >= LARGER * less_width * less_height
+        return is_clear and image.has_sides(image.names[more], image.names[less])
     return bool(_kinds_of_both(image, more, less)) and (kind != "height" or height > less_height)
 
 
@@ -178,9 +174,8 @@ def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draf
 def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
     everything = f"both {text}" if two else f"all the {text}"
     if kind == NAME:
-        apart = (
-            (a, b) for a, b in combinations(keys, 2) if not image.ontology.mixed_up(image.names[a], image.names[b])
-        )
+        mixed_up, names = image.ontology.mixed_up, image.names
+        apart = (pair for pair in combinations(keys, 2) if not mixed_up(names[pair[0]], names[pair[1]]))
         pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
         if pair is None:
             return [(f"{everything} are {image.several(image.names[keys[0]]).text}", "")]

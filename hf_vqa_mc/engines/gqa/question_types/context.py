@@ -9,10 +9,10 @@ from typing import NamedTuple
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, Question, sentence, then
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import PEOPLE, Ontology
 from hf_vqa_mc.engines.gqa.references import Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, WORDS, NounPhrase, Pattern, Phrase
+from hf_vqa_mc.engines.gqa.wording import POSITIONS, WORDS, NounPhrase, Pattern, Phrase
 from hf_vqa_mc.engines.settings import GqaSettings
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)

@@ -4,18 +4,10 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, joined, then
+from hf_vqa_mc.engines.gqa.ontology import PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
-from hf_vqa_mc.engines.gqa.wording import (
-    MATERIAL,
-    NOT_UNIQUE,
-    PEOPLE,
-    POSITIONS,
-    NounPhrase,
-    Phrase,
-    spelled,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.wording import MATERIAL, NOT_UNIQUE, POSITIONS, NounPhrase, Phrase, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 PLACES = ("place", "room")
@@ -118,9 +110,8 @@ def _without(image: ImageContext, name: str, kind: str, value: str, negated: boo
         none = f"but they are {'all' if negated else 'not'} {image.predicate(kind, value)}"
         return [("there are", ""), (many.text, key), (none, "")]
     phrase, own = image.phrase(key), image.things[key].values.get(kind, (value,))[0]
-    it = (
-        "they are" if phrase.plural else f"the {phrase.text} is" if image.is_any(image.names[key], PEOPLE) else "it is"
-    )
+    it = f"the {phrase.text}" if image.is_any(image.names[key], PEOPLE) else "it"
+    it = "they are" if phrase.plural else f"{it} is"
     return [(f"there {phrase.be}", ""), *image.a(key), (f"but {it} {image.predicate(kind, own)}", "")]
 
 
@@ -184,11 +175,8 @@ def _two(image: ImageContext, names: tuple[str, str], word: str, key: str, rng: 
 
 
 def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
-    pairs = [
-        (kind, value)
-        for kind, value in image.value_kinds(key)
-        if kind in ("color", "size") and image.stands_before(kind, value)
-    ]
+    known = [pair for pair in image.value_kinds(key) if pair[0] in ("color", "size")]
+    pairs = [pair for pair in known if image.stands_before(*pair)]
     if not pairs or not rng.happens(0.35) or image.names[key] not in names:
         return None, None
     kind, value = rng.pick(pairs)
@@ -203,11 +191,8 @@ def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, r
 def _which(image: ImageContext, names: tuple[str, str], filters: Filters, present: list[bool], word: str) -> Phrase:
     things = list(zip(names, filters, present, strict=True))
     parts = [_stated(image, name, pair) for name, pair, is_present in things if is_present]
-    missing = [
-        f"{spelled(pair[1]) if pair else ''} {image.several(name).text}".strip()
-        for name, pair, is_present in things
-        if not is_present
-    ]
+    lacking = [(image.several(name).text, pair) for name, pair, is_present in things if not is_present]
+    missing = [f"{spelled(pair[1]) if pair else ''} {text}".strip() for text, pair in lacking]
     if parts and (word == "or" or missing):
         return [("there", ""), *parts[0], *([] if word == "or" else [(f"but no {missing[0]}", "")])]
     if parts:

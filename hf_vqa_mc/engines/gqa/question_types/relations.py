@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import SHORT, Part, then
-from hf_vqa_mc.engines.gqa.ontology import ANYTHING
+from hf_vqa_mc.engines.gqa.ontology import ANYTHING, LIVING, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import LIVING, PEOPLE, WORDS, relation_form, wordings
+from hf_vqa_mc.engines.gqa.wording import WORDS, relation_form, wordings
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
