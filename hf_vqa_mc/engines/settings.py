@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic import new_folder
 from hf_vqa_mc.io.outputs import MANIFEST, FolderKind
-from hf_vqa_mc.options import ADVANCED, SEED, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ZERO, SEED, check_options, option, settings
 from hf_vqa_mc.result import Result
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
@@ -36,10 +36,7 @@ class GqaSettings:
         panel=ADVANCED,
     )
     depth: int = option(
-        "Maximum number of nested modifiers per reference.",
-        default=2,
-        check=("0 or more", lambda value: value >= 0),
-        panel=ADVANCED,
+        "Maximum number of nested modifiers per reference.", default=2, check=AT_LEAST_ZERO, panel=ADVANCED
     )
     most: Mapping[str, int] | None = option(
         "Maximum number of questions per image and question type; types not named are not asked.",
@@ -101,9 +98,7 @@ class TdiucSettings:
     """Options of the generation (Kafle and Kanan 2017)."""
 
     # "Generating Questions"
-    absurd: int = option(
-        "Absurd questions per image.", default=3, check=("0 or more", lambda value: value >= 0), panel=ADVANCED
-    )
+    absurd: int = option("Absurd questions per image.", default=3, check=AT_LEAST_ZERO, panel=ADVANCED)
     seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:

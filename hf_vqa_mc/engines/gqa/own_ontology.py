@@ -39,16 +39,9 @@ CATEGORIES = NOUNS.read("categories", dict[str, Category])
 NO_CATEGORY = NOUNS.read("no category", Category)
 _SPELLINGS = NOUNS.read("spellings", dict[str, str])
 _OF_WORDNET = NOUNS.read("wordnet categories", dict[str, dict[str, str]])  # lemma and number of the sense
-_CHAINS: Mapping[str, tuple[str, ...]] = {
-    "animal": ("animal",),
-    "bird": ("bird", "animal"),
-    "dog": ("dog", "animal"),
-    "food": ("food",),
-    "fruit": ("fruit", "food"),
-    "vegetable": ("vegetable", "food"),
-    "flower": ("flower", "plant"),
-    "tree": ("tree", "plant"),
-}
+_ABOVE_SPECIAL = {"animal": "", "bird": "animal", "dog": "animal", "food": "", "fruit": "food", "vegetable": "food"}
+_ABOVE_SPECIAL |= {"flower": "plant", "tree": "plant"}
+_CHAINS = {name: (name, above) if above else (name,) for name, above in _ABOVE_SPECIAL.items()}
 _ORDER = (*(category for category in _OF_WORDNET if category not in _CHAINS), *_CHAINS)
 _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 """By code: the hypernyms of a synset of that category; special categories have the higher codes, 0 is none."""

@@ -151,14 +151,9 @@ _INDOOR_SIGNS = SCENES["indoor signs"] | {
 
 def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
-    ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]] = {
-        PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)),
-        COUNTING: ask_counting,
-        SUBORDINATE: ask_kinds,
-        SPORT: ask_sport,
-        SCENE: ask_scene,
-        POSITION: ask_positions,
-    }
+    ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]]
+    ask = {PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)), COUNTING: ask_counting}
+    ask |= {SUBORDINATE: ask_kinds, SPORT: ask_sport, SCENE: ask_scene, POSITION: ask_positions}
     for question_type, asked in ask.items():
         rng = SeededRng(made.seed, "tdiuc", question_type, str(image.image_id))
         made.add(image.image_id, question_type, "coco_generated", asked(image, rng))

@@ -51,10 +51,7 @@ ANSWER_LISTS = {
     "colors": frozenset(COLORS),
     "countable": frozenset(COUNTABLE),
     "yes or no": frozenset((YES, NO)),
-    "sports": ANSWERS["sports"],
-    "activities": ANSWERS["activities"],
-    "places": ANSWERS["places"],
-    "scenes": ANSWERS["scenes"],
+    **{key: ANSWERS[key] for key in ("sports", "activities", "places", "scenes")},
 }
 _BY_TYPE = _TYPES.read("rules", tuple[Rule, ...])
 _RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _BY_TYPE]
