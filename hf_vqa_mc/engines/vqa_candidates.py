@@ -127,10 +127,8 @@ def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.
     known = sum(question_id in plausible for question_id in question_ids)
     if plausible and not known:
         example, mine = next(iter(plausible)), question_ids[0]
-        raise InputError(
-            f"plausible answers: none of their {len(plausible):,} question ids, such as {example!r}, is one of the "
-            f"dataset, such as {mine!r}; use the file of this dataset"
-        )
+        found = f"none of their {len(plausible):,} question ids, such as {example!r}, is one of the dataset"
+        raise InputError(f"plausible answers: {found}, such as {mine!r}; use the file of this dataset")
     lists = [plausible.get(question_id, ()) for question_id in question_ids]
     texts = pa.array(list(chain.from_iterable(lists)), pa.string())
     if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():

@@ -54,10 +54,8 @@ class FeaturesResult(Result):
             shape = f"{most} regions of {size}" if fewest == most else f"{fewest} to {most} regions of {size}"
         verb, source = ("imported", "from ") if kind.is_imported else ("encoded", "")
         revision = "" if kind.is_imported else f" at revision {kind.revision[:12]}"
-        yield (
-            f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision}), "
-            f"{source}{kind.backbone}{revision}."
-        )
+        found = f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision})"
+        yield f"{found}, {source}{kind.backbone}{revision}."
         broken = [f"{image_id} ({reason})" for image_id, reason in self.broken.items()]
         for why, names in (("missing", self.missing), ("broken", broken)):
             if names:
@@ -171,10 +169,8 @@ def import_regions(
                 done.broken[image_id] = str(error)
                 continue
             if found.features.shape[1] != kind.dim:
-                raise InputError(
-                    f"{record.location} has {found.features.shape[1]} dimensions, the first image has {kind.dim}; "
-                    "expected features of one network"
-                )
+                dims = f"{found.features.shape[1]} dimensions, the first image has {kind.dim}"
+                raise InputError(f"{record.location} has {dims}; expected features of one network")
             identity = sha256(found.features.tobytes() + found.boxes.tobytes()).digest()
             done.images[image_id] = identity
             if identity not in store.locations:

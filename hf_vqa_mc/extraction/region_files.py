@@ -75,10 +75,8 @@ class StoredRegions:
         ordered = (edges[:, :2] <= edges[:, 2:]).all(1)
         inside = ((edges >= -OUTSIDE) & (edges <= 1 + OUTSIDE)).all(1)
         for row in np.flatnonzero(~(ordered & inside))[:1]:
-            raise InputError(
-                f"{self.location} has the box {boxes[row].tolist()}; expected left, top, right, bottom inside of the "
-                f"image of {width:g} x {height:g}"
-            )
+            expected = f"left, top, right, bottom inside of the image of {width:g} x {height:g}"
+            raise InputError(f"{self.location} has the box {boxes[row].tolist()}; expected {expected}")
         columns = np.concatenate([edges.clip(0, 1), np.full((len(edges), 2), UNKNOWN)], 1)
         return Regions(features.astype(np.float32), columns.astype(np.float32))
 
@@ -121,10 +119,8 @@ def _records(path: Path) -> dict[str, StoredRegions]:
         elif layout == ".json" and (file == path or "sceneGraphs" in file.name):  # GQA has other JSON files
             readers[file] = _scene_graphs
     if not readers:
-        raise InputError(
-            f"--regions {path}: expected region features: .tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene "
-            "graphs (.json)"
-        )
+        layouts = f".tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene graphs (.json)"
+        raise InputError(f"--regions {path}: expected region features: {layouts}")
     found: dict[str, StoredRegions] = {}
     for file, read in readers.items():
         records = read(file)
@@ -144,10 +140,8 @@ def _tsv(path: Path) -> dict[str, StoredRegions]:
             name, *others = line.split(b"\t")
             location = f"{path}, line {number}"
             if len(others) != _LINE_FIELDS - 1:
-                raise InputError(
-                    f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: image_id, image_w, image_h, "
-                    "num_boxes, boxes, features, separated by tabs"
-                )
+                names = "image_id, image_w, image_h, num_boxes, boxes, features, separated by tabs"
+                raise InputError(f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: {names}")
             if not others[-1].strip():
                 raise InputError(f"{location} has no features; the file is truncated, download it again")
             name_text = name.decode("utf-8", "replace")

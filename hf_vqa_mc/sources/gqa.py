@@ -19,13 +19,8 @@ from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
 from hf_vqa_mc.sources.table import in_split_order, lists_of, text_lists, triplet_table
 
 BALANCED, ALL = "balanced", "all"
-COUNTED = {
-    "structural": ("types", "structural"),
-    "semantic": ("types", "semantic"),
-    "detailed": ("types", "detailed"),
-    "group": ("groups", "global"),
-    "answer": ("answer",),
-}
+COUNTED: dict[str, tuple[str, ...]] = {name: ("types", name) for name in ("structural", "semantic", "detailed")}
+COUNTED |= {"group": ("groups", "global"), "answer": ("answer",)}
 KINDS = ("structural", "semantic", "detailed")
 TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
 PARTS = 10  # of the published file of all training questions
@@ -143,11 +138,8 @@ def _programs(records: Records) -> pa.Array:
     steps = records.nested("semantic")
     dependencies = steps.lists("dependencies")
     flat = list(chain.from_iterable(dependencies))
-    columns = [
-        pa.array(steps.texts("operation"), pa.string()),
-        pa.array(steps.texts("argument"), pa.string()),
-        lists_of(dependencies, pa.array(flat, pa.int64())),
-    ]
+    texts = [pa.array(steps.texts(name), pa.string()) for name in ("operation", "argument")]
+    columns = [*texts, lists_of(dependencies, pa.array(flat, pa.int64()))]
     return lists_of(records.lists("semantic"), pa.StructArray.from_arrays(columns, fields=list(_STEP)))
 
 

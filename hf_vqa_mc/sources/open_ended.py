@@ -131,10 +131,8 @@ def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[li
 def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
     """``answers`` and ``entropy`` of a config's statistics; by: kind of group -> group -> its answers."""
     bits = {kind: {name: entropy(one.values()) for name, one in groups.items()} for kind, groups in by.items()}
-    return {
-        "answers": {"different": len(answers), "most_frequent": most_frequent(answers)},
-        "entropy": {"overall": entropy(answers.values()), "by": bits},
-    }
+    figures = {"different": len(answers), "most_frequent": most_frequent(answers)}
+    return {"answers": figures, "entropy": {"overall": entropy(answers.values()), "by": bits}}
 
 
 def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:

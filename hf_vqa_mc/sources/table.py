@@ -108,13 +108,9 @@ def read_annotated(
     both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
     parts = [[columns(records) for records in read_records(file, key)] for file, key, columns in both]
     questions, annotations = (pa.concat_tables(part).combine_chunks() for part in parts)
-    rows = matching_rows(
-        questions["question_id"],
-        annotations["question_id"],
-        field="question_id",
-        locations=(questions_file.location, annotations_file.location),
-        lists=("questions", "annotations"),
-    )
+    ids, files = (questions["question_id"], annotations["question_id"]), (questions_file, annotations_file)
+    locations = files[0].location, files[1].location
+    rows = matching_rows(*ids, "question_id", locations, ("questions", "annotations"))
     annotations = annotations.take(rows).combine_chunks()
     for name in set(annotations.column_names).difference(questions.column_names):
         questions = questions.append_column(name, annotations[name])
@@ -122,12 +118,7 @@ def read_annotated(
 
 
 def matching_rows(
-    ids: pa.ChunkedArray,
-    other_ids: pa.ChunkedArray,
-    *,
-    field: str,
-    locations: tuple[str, str],
-    lists: tuple[str, str] = ("records", "records"),
+    ids: pa.ChunkedArray, other_ids: pa.ChunkedArray, field: str, locations: tuple[str, str], lists: tuple[str, str]
 ) -> pa.Array:
     """The index of each id of one file's records among another's; both must have the same unique ids.
 
@@ -146,8 +137,7 @@ def matching_rows(
         missing = other_ids.filter(pc.invert(pc.is_in(other_ids, value_set=ids)))
         locations, lists = (locations[1], locations[0]), (lists[1], lists[0])
     if len(missing):
-        raise InputError(
-            f"{locations[0]}: {len(missing):,} of the {lists[0]}, such as {field} {missing[0]}, are not among the "
-            f"{lists[1]} of {locations[1]}; expected the same in both"
-        )
+        lost = f"{len(missing):,} of the {lists[0]}, such as {field} {missing[0]}"
+        among = f"are not among the {lists[1]} of {locations[1]}"
+        raise InputError(f"{locations[0]}: {lost}, {among}; expected the same in both")
     return rows.combine_chunks()

@@ -70,13 +70,8 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
         for records in read_records(files.find(name))
     )
     location = " and ".join(dict.fromkeys(str(files.find(name).path) for name in DECOYS.values()))
-    rows = matching_rows(
-        triplets["question_id"],
-        decoys["qa_id"],
-        field="qa_id",
-        locations=(TELLING, location),
-        lists=("questions", "released decoys"),
-    )
+    ids = triplets["question_id"], decoys["qa_id"]
+    rows = matching_rows(*ids, "qa_id", (TELLING, location), ("questions", "released decoys"))
     decoys = decoys.take(rows)
     for name in RELEASED_DECOYS.names:
         triplets = triplets.append_column(RELEASED_DECOYS.field(name), decoys[name])

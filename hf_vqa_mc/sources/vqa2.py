@@ -106,11 +106,8 @@ def statistics(counts: Counts) -> dict[str, Any]:
     columns = ["question type", "pairs", "same answer", "before (bits)", "after (bits)"]
     order = sorted(pairs, key=lambda name: (-pairs[name], name))
     rows = [[name, pairs[name], equal[name], *bits[name]] for name in order]
-    return {
-        **figures,
-        "pairs": {"all": sum(pairs.values()), "same_answer": equal.total()},
-        "tables": [{"title": title, "columns": columns, "rows": rows}],
-    }
+    table = {"title": title, "columns": columns, "rows": rows}
+    return {**figures, "pairs": {"all": sum(pairs.values()), "same_answer": equal.total()}, "tables": [table]}
 
 
 VQA2_PAIRS = OpenEnded(

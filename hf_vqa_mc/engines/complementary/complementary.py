@@ -56,10 +56,9 @@ def check_features(features: Float32s, image_ids: Sequence[str]) -> None:
     for start in range(0, len(features), _IMAGES):
         broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
         if len(broken):
-            raise InputError(
-                f"the features of the image with image_id {image_ids[start + broken[0]]!r} are not finite (NaN "
-                "or infinity); run vqa-mc features again"
-            )
+            name = image_ids[start + broken[0]]
+            what = f"the features of the image with image_id {name!r} are not finite (NaN or infinity)"
+            raise InputError(f"{what}; run vqa-mc features again")
 
 
 def nearest_images(features: Float32s, k: int, progress: Callable[[int], None] | None = None) -> Nearest:
@@ -154,9 +153,8 @@ def complementary(
     of the triplets, and statistics for JSON.
     """
     check_features(features, image_ids)
-    index = {image_id: number for number, image_id in enumerate(image_ids)}
     given = check_triplets(triplets, "triplets")["image_id"].to_pylist()
-    images = np.array([index.get(one, -1) for one in given], np.int32)
+    images = pd.Index(list(image_ids), dtype=object).get_indexer(pd.Index(given, dtype=object)).astype(np.int32)
     if not (images >= 0).any():
         mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
         raise InputError(
@@ -167,25 +165,7 @@ def complementary(
     questions, answers = table["question"].to_pylist(), table["target"].to_pylist()
     near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
     candidates = near.images[images]  # int32 (questions, candidates)
-    bags = WordBags.group(questions)
-    numbers: dict[str, int] = {}
-    keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
-    differs, evidence = np.empty(candidates.shape), np.empty(candidates.shape)
-    over_ranges(
-        _estimate,
-        len(questions),
-        _QUESTIONS_PER_TASK,
-        candidates,
-        near,
-        near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances)),
-        keys,
-        np.argsort(images, kind="stable"),
-        starts(np.bincount(images, minlength=len(near.images))),
-        _priors(questions, bags, keys),
-        (bags.of_question, bags.words, bags.word_starts, bags.squares),
-        differs,
-        evidence,
-    )
+    differs, evidence = _estimates(questions, answers, images, near)
     premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
@@ -194,7 +174,7 @@ def complementary(
             progress("premises", row, len(questions))
     progress("premises", len(questions), len(questions))
     width = candidates.shape[1]
-    order = np.lexsort((np.broadcast_to(np.arange(width), candidates.shape), -differs, judged == FAILS))
+    order = np.lexsort((-differs, judged == FAILS))
     parts: tuple[NDArray[Any], ...] = (candidates, near.distances[images], differs, evidence, judged)
     candidates, distances, differs, evidence, judged = (np.take_along_axis(part, order, axis=1) for part in parts)
     lists: list[pa.Array] = [pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))]
@@ -222,10 +202,22 @@ def complementary(
     return pa.Table.from_arrays(columns, schema=COMPLEMENTARY), figures
 
 
+def _estimates(questions: list[str], answers: list[str], images: Int32s, near: Nearest) -> tuple[Float64s, Float64s]:
+    """The probability that the answer differs, and the evidence of the estimate, float64 (questions, candidates)."""
+    candidates, bags = near.images[images], WordBags.group(questions)
+    keys = pd.factorize(np.array([comparable(text) for text in answers], object))[0].astype(np.int32)
+    reach = near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances))
+    of_image, image_starts = np.argsort(images, kind="stable"), starts(np.bincount(images, minlength=len(near.images)))
+    words_of = bags.of_question, bags.words, bags.word_starts, bags.squares
+    found = np.empty(candidates.shape), np.empty(candidates.shape)
+    given = candidates, near, reach, keys, of_image, image_starts, _priors(questions, bags, keys), words_of
+    over_ranges(_estimate, len(questions), _QUESTIONS_PER_TASK, *given, *found)
+    return found
+
+
 def _priors(questions: Sequence[str], bags: WordBags, answers: Int32s) -> Float64s:
     """P(a | q) of each question's own answer, float64 (questions,) in [0, 1]."""
-    numbers: dict[tuple[str, ...], int] = {}
-    openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
+    openings = [" ".join(words(text)[:_OPENING]) for text in questions]
     alone = np.arange(len(answers)) + bags.size  # a question without words is a group of its own
     same_words = np.where(bags.of_question >= 0, bags.of_question, alone)
     shares = np.zeros(len(answers))

@@ -142,10 +142,9 @@ def write_dataset(
     balanced = kept.tolist()
     index = 0
     with ExitStack() as stack:
-        files = {
-            (split, name): stack.enter_context((folder / f"{split}_{name}.json").open("w", encoding="utf-8"))
-            for split, name in product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES))
-        }
+        names = list(product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES)))
+        paths = {(split, name): folder / f"{split}_{name}.json" for split, name in names}
+        files = {key: stack.enter_context(path.open("w", encoding="utf-8")) for key, path in paths.items()}
         started: set[tuple[str, str]] = set()
 
         def add(split: str, name: str, key: str, value: str) -> None:

@@ -110,11 +110,9 @@ class Distractors:
             return None
         rivals = self.ontology.values.get(kind, ())
         for counts in seen:
-            wanted = {
-                value: float(count)
-                for value, count in counts.items()
-                if value in rivals and not any(self.ontology.alike(value, other) for other in values)
-            }
+            others = [one for one in counts if one in rivals]
+            unlike = [one for one in others if not any(self.ontology.alike(one, value) for value in values)]
+            wanted = {one: float(counts[one]) for one in unlike}
             if wanted:
                 return _drawn(wanted, rng)
         return None

@@ -20,12 +20,9 @@ Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
 RULES = Vocabulary("gqa/edges")
 _SPELLINGS = RELATIONS.read("spellings", dict[str, str])
 _NOT_BOTH = RULES.read("not both", tuple[frozenset[str], ...])
-_WAYS = {
-    name: (way, direction == "forward")
-    for way, directions in RULES.read("one way", dict[str, dict[str, tuple[str, ...]]]).items()
-    for direction, names in directions.items()
-    for name in names
-}
+_ONE_WAY = RULES.read("one way", dict[str, dict[str, tuple[str, ...]]])
+_ORDERS = [(way, direction, names) for way, directions in _ONE_WAY.items() for direction, names in directions.items()]
+_WAYS = {name: (way, direction == "forward") for way, direction, names in _ORDERS for name in names}
 """Relation to its way, and whether the subject comes first."""
 _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 

@@ -133,10 +133,8 @@ def both_numbers(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
     def of_kind(other: str, noun: Noun) -> str:
         return other if other in whole and whole[other].kind == noun.kind else ""
 
-    return {
-        name: replace(noun, singular=of_kind(noun.singular, noun), plural_form=of_kind(noun.plural_form, noun))
-        for name, noun in whole.items()
-    }
+    numbers = {name: (of_kind(noun.singular, noun), of_kind(noun.plural_form, noun)) for name, noun in whole.items()}
+    return {name: replace(whole[name], singular=one, plural_form=many) for name, (one, many) in numbers.items()}
 
 
 def both_ways(groups: Iterable[Iterable[str]], one_to_many: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:

@@ -172,17 +172,13 @@ class References(Executor, Wording):
     def _links(self, object_id: str) -> tuple[tuple[NounPhrase, str, str, str, str], ...]:
         """Relations that identify an object: its noun and name, the relation, "s" (subject) or "o", other object."""
         ends = [(relation, "s", target) for relation, target in sorted(self.things[object_id].relations)]
-        ends += [
-            (relation, "o", key)
-            for key, thing in self.things.items()
-            for relation, target in sorted(thing.relations)
-            if target == object_id and not self.ontology.relations[relation].inverse
-        ]
+        relations = self.ontology.relations
+        edges = ((key, *edge) for key, thing in self.things.items() for edge in sorted(thing.relations))
+        directed = ((name, key) for key, name, target in edges if target == object_id)
+        ends += [(name, "o", key) for name, key in directed if not relations[name].inverse]
         center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.things.items()}
-        nearest = sorted(
-            (end for end in ends if end[0] in (LEFT, RIGHT) and self.side_by_side(object_id, end[2])),
-            key=lambda end: abs(center[object_id] - center[end[2]]),
-        )
+        sides = [end for end in ends if end[0] in (LEFT, RIGHT) and self.side_by_side(object_id, end[2])]
+        nearest = sorted(sides, key=lambda end: abs(center[object_id] - center[end[2]]))
         return tuple(
             (phrase, name, relation, side, other)
             for relation, side, other in [*(end for end in ends if end[0] not in (LEFT, RIGHT)), *nearest[:NEAREST]]

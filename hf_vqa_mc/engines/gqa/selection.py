@@ -215,10 +215,9 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
     excess[local.questions] = in_cell / np.repeat(others, local.counts)
     stays = _ranks(bits, excess, redundant)
-    levels = {
-        "global": AnswerCells(rows["global_group"], rows["answer"], stays),
-        "local": AnswerCells(rows["local_group"], rows["answer"], _ranks(bits, redundant)),
-    }
+    local_stays = _ranks(bits, redundant)
+    levels = {"global": AnswerCells(rows["global_group"], rows["answer"], stays)}
+    levels["local"] = AnswerCells(rows["local_group"], rows["answer"], local_stays)
     kept = ~redundant
     last = np.zeros(len(rows), np.int8)
     last[redundant] = 1

@@ -142,11 +142,8 @@ TEMPLATES = {key: _TEXTS.read(key, tuple[str, ...]) for key in _TEXTS}
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-_INDOOR_SIGNS = SCENES["indoor signs"] | {
-    name
-    for name, one in COCO_OBJECTS.items()
-    if one.supercategory in SCENES["indoor supercategories"] and name not in SCENES["outdoor exceptions"]
-}
+_INDOOR_KINDS = {name for name, one in COCO_OBJECTS.items() if one.supercategory in SCENES["indoor supercategories"]}
+_INDOOR_SIGNS = SCENES["indoor signs"] | (_INDOOR_KINDS - SCENES["outdoor exceptions"])
 
 
 def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:

@@ -50,13 +50,9 @@ def _with_positions(
     image: ImageContext, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: SeededRng
 ) -> list[tuple[str, str, str]]:
     """(Object, type, value), at most a third of them positions, in random order."""
-    positions = [
-        (key, kind, value)
-        for key in image.objects
-        for kind in kinds
-        for value in image.things[key].values.get(kind, ())
-        if value in OPPOSITE_SIDE and image.has_sides(image.names[key])
-    ]
+    keys = [key for key in image.objects if image.has_sides(image.names[key])]
+    found = [(key, kind, image.things[key].values.get(kind, ())) for key in keys for kind in kinds]
+    positions = [(key, kind, value) for key, kind, values in found for value in values if value in OPPOSITE_SIDE]
     return rng.shuffled([*pairs * 3, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
 
@@ -190,12 +186,9 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 
 def _exclusive_values(image: ImageContext) -> list[tuple[str, str, str]]:
-    return [
-        (key, kind, value)
-        for key in image.objects
-        for kind, value in image.value_kinds(key)
-        if kind in image.ontology.exclusive and _can_be_asked(image, key, kind)
-    ]
+    exclusive = image.ontology.exclusive
+    found = [(key, *pair) for key in image.objects for pair in image.value_kinds(key) if pair[0] in exclusive]
+    return [(key, kind, value) for key, kind, value in found if _can_be_asked(image, key, kind)]
 
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"

@@ -112,14 +112,9 @@ def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 def two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do the shirt and the flower have the same color?"."""
     for one, other in _pairs(image, rng):
-        kinds = [
-            kind
-            for kind in COMPARED
-            if all(
-                len(image.things[key].values.get(kind, ())) == 1 and image.can_have(image.names[key], kind)
-                for key in (one, other)
-            )
-        ]
+        both_have = [kind for kind in COMPARED if all(image.can_have(image.names[key], kind) for key in (one, other))]
+        values = [image.things[key].values for key in (one, other)]
+        kinds = [kind for kind in both_have if all(len(of.get(kind, ())) == 1 for of in values)]
         if not kinds:
             continue
         kind = rng.pick(kinds)
