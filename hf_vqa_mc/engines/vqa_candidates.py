@@ -81,8 +81,8 @@ def vqa_candidates(
         # one more distinct answer than wanted, as one may be the question's own
         near = nearest_answers(bags, keys[mine], N_PLAUSIBLE + 1, progress)
         distinct = mine[np.unique(keys[mine], return_index=True)[1]]
-        pool = rows, mine, (bags.of_question, bags.members, bags.member_starts), near, distinct
-        _take(*pool, popular, given_texts, given_starts, rngs, keys, hashes, decoys, kinds, outcomes)
+        of_pool = rows, mine, (bags.of_question, bags.members, bags.member_starts), near, distinct
+        _take(*of_pool, popular, given_texts, given_starts, rngs, keys, hashes, decoys, kinds, outcomes)
     is_taken = decoys != MISSING
     found = is_taken.sum(axis=1)
     texts = pa.array(answers.texts, pa.string()).take(pa.array(decoys[is_taken]))

@@ -150,7 +150,8 @@ class TextFeatures:
     def save(self, folder: Path) -> None:
         """Write the vectors to a checkpoint, atomically and deterministically."""
         vectors = np.ascontiguousarray(self.vectors, np.float32)
-        tensors = {"vectors": vectors, "words": _packed(self.words), "without": _packed(sorted(self.without))}
+        tensors: dict[str, NDArray[Any]] = {"vectors": vectors, "words": _packed(self.words)}
+        tensors["without"] = _packed(sorted(self.without))
         about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))

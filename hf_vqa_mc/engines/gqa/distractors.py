@@ -165,8 +165,8 @@ class Distractors:
         words = self.ontology.relations
         barred = {relation, *words[relation].related}
         barred |= {name for name, other in graph.objects[subject].relations if other == target}
-        others = {name: words[name].excludes for name in words if name not in barred}
-        excluded = [one for one, rivals in others.items() if one in words[relation].excludes or relation in rivals]
+        rivals = {name: words[name].excludes for name in words if name not in barred}
+        excluded = [one for one, those in rivals.items() if one in words[relation].excludes or relation in those]
         ones, others = (self.ontology.above(graph.objects[key].name) for key in (subject, target))
         for one, other in product(ones, others):
             seen = self._counts.get(("relations", one, other), Counter())

@@ -59,6 +59,12 @@ class RawObject:
     attributes: list[str] = field(default_factory=list)
     relations: list[tuple[str, str]] = field(default_factory=list)  # (name, id of the object)
 
+    def box_within(self, width: int, height: int) -> Box | None:
+        """The part of its box in an image of that size, None if there is none."""
+        x, y = max(0, self.box[0]), max(0, self.box[1])
+        right, bottom = min(width, self.box[0] + self.box[2]), min(height, self.box[1] + self.box[3])
+        return (x, y, right - x, bottom - y) if right > x and bottom > y else None
+
 
 @dataclass
 class RawGraph:
@@ -128,11 +134,11 @@ def position(start: int, length: int, whole: int) -> int | None:
     return 1 if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING else None
 
 
-def within(box: Box, width: int, height: int) -> Box | None:
-    """The part of a box in the image, None if there is none."""
-    x, y = max(0, box[0]), max(0, box[1])
-    right, bottom = min(width, box[0] + box[2]), min(height, box[1] + box[3])
-    return (x, y, right - x, bottom - y) if right > x and bottom > y else None
+def sides_of(box: Box, size: tuple[int, int]) -> dict[str, tuple[str, ...]]:
+    """The unambiguous positions of a box in an image of that size, as values by type."""
+    sides = {HORIZONTAL: ("left", "middle", "right"), VERTICAL: ("top", "middle", "bottom")}
+    thirds = {kind: position(box[axis], box[axis + 2], size[axis]) for axis, kind in enumerate(sides)}
+    return {kind: (sides[kind][third],) for kind, third in thirds.items() if third is not None}
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class CocoAnnotations:
         for number, image_id, category, crowd, area, box in rows:
             mine = self._instances[image_id]
             self.left_out["objects listed in another file too"] += number in mine
-            mine.setdefault(number, Instance(names[category], float(area), *map(float, box), bool(crowd)))
+            mine.setdefault(number, Instance._make((names[category], float(area), *map(float, box), bool(crowd))))
 
     def __iter__(self) -> Iterator[CocoImage]:
         """The images that have objects, sorted by id, each with its objects sorted by id."""

@@ -16,15 +16,7 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Collected, Origin, subset_in
-from hf_vqa_mc.engines.tdiuc.words import (
-    ANSWERS,
-    COLORS,
-    COUNTABLE,
-    names_many,
-    objects_named,
-    tidy_answer,
-    tidy_question,
-)
+from hf_vqa_mc.engines.tdiuc.words import ANSWERS, CLOSED, names_many, objects_named, tidy_answer, tidy_question
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -46,13 +38,9 @@ class Rule:
 
 
 _TYPES = Vocabulary("tdiuc/imported_types")
-_NOT_OPEN = ANSWERS["not open"] | {YES, NO} | COLORS.keys() | set(COUNTABLE)
-ANSWER_LISTS = {
-    "colors": frozenset(COLORS),
-    "countable": frozenset(COUNTABLE),
-    "yes or no": frozenset((YES, NO)),
-    **{key: ANSWERS[key] for key in ("sports", "activities", "places", "scenes")},
-}
+_NOT_OPEN = ANSWERS["not open"].union((YES, NO), *CLOSED.values())
+ANSWER_LISTS = CLOSED | {"yes or no": frozenset((YES, NO))}
+ANSWER_LISTS |= {key: ANSWERS[key] for key in ("sports", "activities", "places", "scenes")}
 _BY_TYPE = _TYPES.read("rules", tuple[Rule, ...])
 _RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _BY_TYPE]
 """Type, its answers (None: open ones) and questions."""
