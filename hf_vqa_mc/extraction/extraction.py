@@ -198,16 +198,11 @@ def _indexed(
 
 
 def _encode(
-    found: DatasetImages,
-    backbone: Backbone,
-    store: FeatureStore,
-    done: FeaturesResult,
-    workers: int,
-    progress: Progress,
+    found: DatasetImages, model: Backbone, store: FeatureStore, done: FeaturesResult, workers: int, progress: Progress
 ) -> None:
     """Read all images, encode new ones, and fill ``store`` and ``done``; computed features are kept if interrupted."""
     wanted = [image_id for image_id in found.image_ids if image_id in found.source]
-    step = f"features ({backbone.kind.backbone})"
+    step = f"features ({model.kind.backbone})"
     new: dict[bytes, tuple[str, Any]] = {}  # sha256 to image_id and preprocessed image of the next batch
     taken: set[bytes] = set()
 
@@ -216,14 +211,14 @@ def _encode(
         try:
             content = found.source.read(image_id)
             image_hash = sha256(content).digest()
-            view = WHOLE if backbone.kind.grid is None else backbone.view(picture_size(content))
+            view = WHOLE if model.kind.grid is None else model.view(picture_size(content))
             is_known = image_hash in store.locations or image_hash in taken
-            return image_hash, view, None if is_known else backbone.prepare(decoded(content))
+            return image_hash, view, None if is_known else model.prepare(decoded(content))
         except (OSError, InputError, BrokenImage) as error:
             return getattr(error, "strerror", None) or str(error)
 
     try:
-        with contextlib.closing(ahead(read, wanted, 2 * backbone.batch_size + workers, workers)) as images:
+        with contextlib.closing(ahead(read, wanted, 2 * model.batch_size + workers, workers)) as images:
             for number, (image_id, one) in enumerate(zip(wanted, images, strict=True), 1):
                 if isinstance(one, str):
                     done.broken[image_id] = one
@@ -232,10 +227,10 @@ def _encode(
                     if prepared is not None and one[0] not in taken:
                         taken.add(one[0])
                         new[one[0]] = image_id, prepared
-                if new and (len(new) == backbone.batch_size or number == len(wanted)):
-                    features = backbone.encode_prepared([prepared for _, prepared in new.values()])
+                if new and (len(new) == model.batch_size or number == len(wanted)):
+                    features = model.encode_prepared([prepared for _, prepared in new.values()])
                     for (image_hash, (name, _)), of_image in zip(new.items(), features, strict=True):
-                        _check_features(of_image, backbone.kind, name)
+                        _check_features(of_image, model.kind, name)
                         store.add(image_hash, of_image)
                     done.computed += len(new)
                     new.clear()

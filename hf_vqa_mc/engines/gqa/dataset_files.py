@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.selection import ROW, Bools, QuestionTable
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
 DIGITS = 4  # of the question's number in its id
@@ -127,12 +127,7 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
 
 
 def write_dataset(
-    folder: Path,
-    store: QuestionStore,
-    table: QuestionTable,
-    kept: Bools,
-    splits: Sequence[str],
-    progress: Progress = silent,
+    folder: Path, store: QuestionStore, table: QuestionTable, kept: Bools, splits: Sequence[str], progress: Progress
 ) -> None:
     """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
 
