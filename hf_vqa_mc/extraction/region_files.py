@@ -82,10 +82,7 @@ class StoredRegions:
 
 
 def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegions]:
-    """The regions of those of the images that are in a file or folder, in its order; raises InputError as `_records`.
-
-    An image's name is its id, or ends with it if that is a number: ``COCO_val2014_000000000123``.
-    """
+    """The regions of those images that a file or folder has: the name is the image's id, or ends with its number."""
     found = _records(path)
     by_number: dict[int, list[str]] = defaultdict(list)
     for name in found:

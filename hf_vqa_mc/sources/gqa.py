@@ -206,10 +206,7 @@ def _counted(table: pa.Table) -> pa.Table:
 
 
 def statistics(counts: Counts) -> dict[str, Any]:
-    """Questions per type, answers, and the entropy of answers: overall, per type, and per global group.
-
-    Balancing raises the mean over groups (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
-    """
+    """Questions per type, answers, and their entropy: overall, per type and global group, which balancing raises."""
     titles = {"structural": "structural type", "semantic": "semantic type", "group": "global group"}
     titles |= {"detailed": "detailed type"}
     by = {title: open_ended.grouped(counts[name, "answer"]) for name, title in titles.items()}

@@ -24,10 +24,7 @@ MOST_FREQUENT = 20  # answers that are listed
 
 
 def open_ended_source(columns: Collection[str], name: str | None = None) -> tuple[Source, OpenEnded] | None:
-    """The open-ended config of exactly these columns, with its source; None if there is none.
-
-    ``name``: of the config; decides among several of the same columns, else the first one is taken.
-    """
+    """The open-ended config of exactly these columns, of that name or else the first, with its source; or None."""
     configs = [(source, config) for source in SOURCES.values() for config in source.open_ended]
     found = [one for one in configs if set(one[1].schema.names) == set(columns)]
     return next((one for one in found if one[1].name == name), next(iter(found), None))

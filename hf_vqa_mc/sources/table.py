@@ -100,11 +100,7 @@ def read_annotated(
     question_columns: Callable[[Records], pa.Table],
     annotation_columns: Callable[[Records], pa.Table],
 ) -> pa.Table:
-    """The columns of questions and annotations in VQA's file layout: one row per question, in the file's order.
-
-    The two functions convert records of the lists ``questions`` and ``annotations`` to tables with ``question_id`` and
-    ``image_id``.
-    """
+    """Questions with their annotations in VQA's file layout: one row per question, in the file's order."""
     both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
     parts = [[columns(records) for records in read_records(file, key)] for file, key, columns in both]
     questions, annotations = (pa.concat_tables(part).combine_chunks() for part in parts)
@@ -120,10 +116,7 @@ def read_annotated(
 def matching_rows(
     ids: pa.ChunkedArray, other_ids: pa.ChunkedArray, field: str, locations: tuple[str, str], lists: tuple[str, str]
 ) -> pa.Array:
-    """The index of each id of one file's records among another's; both must have the same unique ids.
-
-    ``field``, ``locations`` and ``lists`` name the ids, the two files and their records in messages.
-    """
+    """The index of each id among another file's same unique ids; the other arguments are for messages."""
     for some, location, name in zip((ids, other_ids), locations, lists, strict=True):
         counts = pc.value_counts(some)
         repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))

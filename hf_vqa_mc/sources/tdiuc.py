@@ -92,10 +92,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
 
 
 def read_splits(files: Files) -> dict[str, pa.Table]:
-    """The rows of each split of the files, tables ``SCHEMA``.
-
-    Question ids are the publisher's; if some occur in both files, all are prefixed with their subset.
-    """
+    """The rows of each split, tables ``SCHEMA``; ids that occur in both files are prefixed with their subset."""
     if files in _kept:
         return _kept[files]
     found = {V1.subsets[subset]: _read_subset(files, subset) for subset in available_subsets(files, {})}

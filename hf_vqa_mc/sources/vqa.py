@@ -122,10 +122,7 @@ SAME = ("question_id", "image_id", "question", "question_type", "answer_type", "
 
 
 def read(files: Files, release: Release = V1) -> pa.Table:
-    """The triplets of both subsets with answers, from the first task with a question file.
-
-    Decoys are the other 17 choices, or none in open-ended files.
-    """
+    """The triplets of both annotated subsets, of the first task with a question file: with 17 decoys or none."""
     named = ((task, release.questions_name(subset, task)) for task in release.tasks for subset in release.subsets)
     task = next((task for task, name in named if files.has(name)), release.tasks[0])
     return in_split_order([read_subset(files, subset, release, task) for subset in release.subsets])

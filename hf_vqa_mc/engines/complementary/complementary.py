@@ -294,11 +294,7 @@ def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozenset[str]]:
-    """Read the categories of the objects in each image of COCO's ``instances_*.json``, and all categories.
-
-    Images without objects have an empty set. All files must have the same categories and list the images of all their
-    annotations, since objects that are missing from a truncated file would count as absent.
-    """
+    """The categories of objects in each image of COCO's ``instances_*.json``, maybe none, and all categories."""
     objects: dict[str, set[str]] = {}
     known: frozenset[str] | None = None
     for path in paths:

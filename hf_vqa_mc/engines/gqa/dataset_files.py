@@ -129,10 +129,7 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
 def write_dataset(
     folder: Path, store: QuestionStore, table: QuestionTable, kept: Bools, splits: Sequence[str], progress: Progress
 ) -> None:
-    """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
-
-    Choices are those of the balanced questions (``kept``), which are scored; ``splits``: each image's split.
-    """
+    """Write each split's files: all and balanced questions, scene graphs, choices of the balanced (``kept``) ones."""
     choices = _choices(table)
     balanced = kept.tolist()
     index = 0

@@ -93,11 +93,7 @@ class Distractors:
         return self.ontology.nouns[thing.name].kind
 
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
-        """A value of a type that an object certainly does not have, but others of its kind do.
-
-        ``object_id`` is "scene" for weather, location and place. None if the type is not exclusive, the object has no
-        value of it, or no other value was seen.
-        """
+        """A value of an exclusive type that an object or SCENE certainly lacks, but that others of its kind have."""
         if object_id == SCENE:
             values: tuple[str, ...] = (graph.scene[kind],) if kind in graph.scene else ()
             seen = [self._counts.get(("scenes", kind), Counter())]
@@ -127,10 +123,7 @@ class Distractors:
         return _drawn(image.near[kind], rng)
 
     def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
-        """A plausible name for the other end of a relation, of an object that is certainly not in the image.
-
-        ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
-        """
+        """A plausible name for the end ``side`` ("s": subject) of a relation, of what the image certainly lacks."""
         context = self._image(graph).context
         for name in (*self.ontology.above(graph.objects[object_id].name), ANYTHING):
             seen = self._counts.get(("subjects" if side == "s" else "objects", name, relation), Counter())

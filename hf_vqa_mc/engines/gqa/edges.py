@@ -137,10 +137,7 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
 
 
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:
-    """The pairs of objects that touch, so that neither is to the left of the other.
-
-    A rider and the horse, a plate and the table below it; what a person wears or holds is where the person is.
-    """
+    """The pairs of objects that touch (rider and horse, a person and what is worn): neither is left of the other."""
     pairs = set()
     carried: dict[str, set[str]] = defaultdict(set)
     for one, name, other in edges:

@@ -145,10 +145,7 @@ def _listed() -> tuple[dict[str, Noun], dict[str, tuple[str, ...]]]:
 
 
 def _from_wordnet(listed: Mapping[str, Noun]) -> dict[str, Noun]:
-    """Nouns of one or two words all of whose senses are of one category.
-
-    The paper warns of wrong senses (Sect. 3.2, footnote 5).
-    """
+    """Nouns of one or two words with senses of one category only, as Sect. 3.2, footnote 5 warns of wrong senses."""
     wordnet = load_wordnet()
     categories = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
     rows = np.repeat(np.arange(len(categories)), np.diff(wordnet.ancestor_starts))

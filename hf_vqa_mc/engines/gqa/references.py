@@ -199,11 +199,7 @@ class References(Executor, Wording):
     def pick(
         self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
     ) -> Reference | None:
-        """An unambiguous reference, None if there is none.
-
-        ``hidden``: facts that it must not mention, such as the answer; ``depth``: nested modifiers at most, by default
-        the settings' number.
-        """
+        """An unambiguous reference without ``hidden`` facts, of ``depth`` nested modifiers at most; or None."""
         if not self.askable(object_id):
             return None
         depth = self.depth if depth is None else depth

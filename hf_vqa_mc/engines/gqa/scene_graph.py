@@ -161,10 +161,7 @@ def scene_of(
     size: tuple[int, int],
     ontology: Ontology,
 ) -> dict[str, str]:
-    """Weather, location and place as given in the file, annotated of the image itself, or derived from objects.
-
-    ``given`` and ``image_values`` (such as "sunny" of an object "scene") are in the ontology's words.
-    """
+    """Weather, location and place: given by the file, annotated of the image itself, or derived from objects."""
     scene = dict(given)
     kinds = {ontology.nouns[thing.name].kind for thing in objects}
     for value in image_values:
@@ -232,11 +229,7 @@ def _boxes(records: Records) -> list[Box]:
 
 
 def read_visual_genome(files: Files) -> Iterator[RawGraph]:
-    """Read the scene graphs of Visual Genome, image by image.
-
-    ``scene_graphs.json``, else ``objects.json`` with ``attributes.json`` and ``relationships.json``; and
-    ``image_data.json`` with the sizes of the images.
-    """
+    """Read Visual Genome's scene_graphs.json, or objects, attributes and relationships.json; and image_data.json."""
     whole = files.has("scene_graphs.json")
     listed = ("scene_graphs.json",) if whole else ("objects.json", "attributes.json", "relationships.json")
     names = (*listed, "image_data.json")
@@ -273,10 +266,7 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
 
 
 def visual_genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[int, dict[str, Records]]]:
-    """Each image's id and its record in each file: when all have given it, and at last the images that some lack.
-
-    The files are read in parallel, so files in the same order, as published, need little memory.
-    """
+    """Each image's id and records by file, once all files gave it, at last those that some lack; reads in parallel."""
     streams = {name: _images(files.find(name)) for name in names}
     waiting, size = defaultdict[int, dict[str, Records]](dict), len(streams)
     while streams:

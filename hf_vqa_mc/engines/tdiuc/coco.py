@@ -278,10 +278,7 @@ def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
 
 
 def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
-    """Ask what is next to each object that is the only one of its kind, if exactly one object is.
-
-    Objects that meet the heuristics with thresholds LOOSELY times as wide make the question ambiguous.
-    """
+    """Ask what is next to each sole object, if exactly one is, also with thresholds LOOSELY times as wide."""
     counts = Counter(one.name for one in image.instances)
     for one in image.instances:
         if counts[one.name] > 1 or one.crowd or one.area < MIN_AREA:

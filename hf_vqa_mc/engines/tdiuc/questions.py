@@ -85,10 +85,7 @@ def subset_in(name: str) -> str | None:
 
 
 def without_duplicates(made: Collected) -> list[Question]:
-    """Keep one of the equal questions about an image, from the first of ORIGINS; stable sort by image, then origin.
-
-    A question that one origin asks twice of an image with different answers is ambiguous and left out.
-    """
+    """Keep one of equal questions about an image, by ORIGINS; drop what one origin asks twice with other answers."""
     order = {origin: number for number, origin in enumerate(ORIGINS)}
     kept: list[Question] = []
     ordered = sorted(made.questions, key=lambda one: (one.image_id, order[one.origin]))
