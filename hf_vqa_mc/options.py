@@ -28,6 +28,7 @@ Check = tuple[str, Callable[[Any], bool]]
 """Description of valid values, and a test."""
 
 AT_LEAST_ONE: Check = ("1 or more", lambda value: value >= 1)
+AT_LEAST_ZERO: Check = ("0 or more", lambda value: value >= 0)
 POSITIVE: Check = ("a number above 0", lambda value: 0 < value < math.inf)
 FRACTION: Check = ("a number from 0 to 1", lambda value: 0 <= value <= 1)
 FOLDER: Check = ("an existing folder", Path.is_dir)

@@ -1,6 +1,5 @@
 """Settings of the engines of GQA (Hudson and Manning 2019) and TDIUC (Kafle and Kanan 2017); their output folders."""
 
-import contextlib
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +9,8 @@ from typing import Any, ClassVar
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.atomic import new_folder
-from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_output
-from hf_vqa_mc.options import ADVANCED, SEED, check_options, option, settings
+from hf_vqa_mc.io.outputs import MANIFEST, FolderKind
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ZERO, SEED, check_options, option, settings
 from hf_vqa_mc.result import Result
 
 SPLITS: Mapping[str, float] = {"train": 0.7, "val": 0.1, "test": 0.1, "challenge": 0.1}
@@ -37,10 +36,7 @@ class GqaSettings:
         panel=ADVANCED,
     )
     depth: int = option(
-        "Maximum number of nested modifiers per reference.",
-        default=2,
-        check=("0 or more", lambda value: value >= 0),
-        panel=ADVANCED,
+        "Maximum number of nested modifiers per reference.", default=2, check=AT_LEAST_ZERO, panel=ADVANCED
     )
     most: Mapping[str, int] | None = option(
         "Maximum number of questions per image and question type; types not named are not asked.",
@@ -93,9 +89,8 @@ class TdiucInputs:
         """Convert and validate."""
         check_options(self)
         if not (self.coco or self.visual_genome or self.vqa or self.annotated):
-            raise InputError(
-                "no annotations given: add --coco FILE, --visual-genome DIR, --vqa DIR or --annotated FILE"
-            )
+            add = "add --coco FILE, --visual-genome DIR, --vqa DIR or --annotated FILE"
+            raise InputError(f"no annotations given: {add}")
 
 
 @settings
@@ -103,9 +98,7 @@ class TdiucSettings:
     """Options of the generation (Kafle and Kanan 2017)."""
 
     # "Generating Questions"
-    absurd: int = option(
-        "Absurd questions per image.", default=3, check=("0 or more", lambda value: value >= 0), panel=ADVANCED
-    )
+    absurd: int = option("Absurd questions per image.", default=3, check=AT_LEAST_ZERO, panel=ADVANCED)
     seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:
@@ -113,20 +106,8 @@ class TdiucSettings:
         check_options(self)
 
 
-def check_generated_folder(output: Path, engine: str, overwrite: bool = False) -> None:
-    """Raise InputError unless the path is free, an empty folder or one of this engine, in an existing folder."""
-    check_output(output, FolderKind(f"vqa-mc generate {engine}"), overwrite)
-
-
-@contextlib.contextmanager
-def generated_folder(output: Path, engine: str, overwrite: bool = False) -> Iterator[Path]:
-    """A hidden folder next to the output, which replaces it atomically when the block ends without an error.
-
-    The block must write ``statistics.json`` with ``"engine": engine``, such as ``gqa``, and ``"version"``.
-    """
-    with new_folder(output, FolderKind(f"vqa-mc generate {engine}"), overwrite) as new:
-        yield new.tree
-        new.publish()
+FOLDERS = {engine: FolderKind(f"vqa-mc generate {engine}") for engine in ("gqa", "tdiuc")}
+"""The outputs, each with ``statistics.json`` with ``"engine"`` and ``"version"``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,8 +129,9 @@ class GeneratedResult(Result):
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Copy the generated folder; returns the files written."""
-        with generated_folder(Path(path), self.engine, overwrite) as copy:
+        with new_folder(Path(path), FOLDERS[self.engine], overwrite) as copy:
             names = sorted(one.name for one in self.output.iterdir() if one.is_file() and one.name != MANIFEST)
             for name in names:
-                shutil.copyfile(self.output / name, copy / name)
+                shutil.copyfile(self.output / name, copy.tree / name)
+            copy.publish()
         return [Path(path) / name for name in names]

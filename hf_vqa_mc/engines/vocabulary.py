@@ -57,6 +57,7 @@ PLURALS = Vocabulary("gqa/plurals")
 _IRREGULAR = PLURALS.read("irregular", dict[str, str])
 _IN_COMPOUNDS = PLURALS.read("in compounds", tuple[str, ...])
 _SINGULARS = {plural: singular for singular, plural in _IRREGULAR.items()}
+_COMPOUND_PLURALS = [_IRREGULAR[singular] for singular in _IN_COMPOUNDS]
 _BOTH = PLURALS["pairs"] | PLURALS["collective"]  # plural verbs, but no other form
 _NO_SINGULAR = _BOTH | PLURALS["singular in s"] | PLURALS["same"] | _IRREGULAR.keys()
 
@@ -92,7 +93,24 @@ def singular_of(name: str) -> str:
     ['berry', 'wine cup', 'policeman', '', '', 'penknife']
     """
     before, space, last = name.rpartition(" ")
-    return before + space + singular if (singular := _singular(last)) else ""
+    end = _compound_end(last, _COMPOUND_PLURALS)
+    if last in _NO_SINGULAR:
+        singular = ""
+    elif last in _SINGULARS:
+        singular = _SINGULARS[last]
+    elif last.endswith("men") and len(last) > 5:
+        singular = last[:-3] + "man"
+    elif end:
+        singular = last.removesuffix(end) + _SINGULARS[end]
+    elif not last.endswith("s") or len(last) < 4 or last.endswith(("ss", "us", "is", "ous")):
+        singular = ""
+    elif last.endswith("ies") and len(last) > 4:
+        ending = "ie" if last in PLURALS["plural of ie"] else "y"
+        singular = last if last in ("series", "species") else last[:-3] + ending
+    else:
+        is_che = last.endswith(("ches", "shes", "xes", "sses", "zzes")) and last not in PLURALS["plural of che"]
+        singular = last[: -2 if is_che else -1]
+    return before + space + singular if singular else ""
 
 
 def is_surely_plural(name: str) -> bool:
@@ -102,25 +120,6 @@ def is_surely_plural(name: str) -> bool:
 
 def _compound_end(word: str, ends: Iterable[str]) -> str:
     return next((end for end in ends if word.endswith(end) and len(word) > len(end) + 1), "")
-
-
-def _singular(word: str) -> str:
-    if word in _NO_SINGULAR:
-        return ""
-    if word in _SINGULARS:
-        return _SINGULARS[word]
-    if word.endswith("men") and len(word) > 5:
-        return word[:-3] + "man"
-    if end := _compound_end(word, [_IRREGULAR[singular] for singular in _IN_COMPOUNDS]):
-        return word.removesuffix(end) + _SINGULARS[end]
-    if not word.endswith("s") or len(word) < 4 or word.endswith(("ss", "us", "is", "ous")):
-        return ""
-    if word.endswith("ies") and len(word) > 4:
-        ending = "ie" if word in PLURALS["plural of ie"] else "y"
-        return word if word in ("series", "species") else word[:-3] + ending
-    if word.endswith(("ches", "shes", "xes", "sses", "zzes")) and word not in PLURALS["plural of che"]:
-        return word[:-2]
-    return word[:-1]
 
 
 def with_article(text: str) -> str:

@@ -6,18 +6,18 @@ Plausible, popular and random answers next to the correct one.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy import uintp
 from numpy.typing import NDArray
 
-from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, NumberedTexts, starts
+from hf_vqa_mc.compiled import njit, over_ranges
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Float64s, Int32s, Int64s, NumberedTexts, starts
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, text_hashes
-from hf_vqa_mc.decoys.word_bags import NO_BAG, WordBags
-from hf_vqa_mc.engines.similar_answers import answers_of_bags, nearest_answers
+from hf_vqa_mc.decoys.word_bags import LANES, NO_BAG, SEGMENT, BagTrie, WordBags
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.progress import Progress, silent
@@ -34,34 +34,10 @@ PLAUSIBLE, POPULAR, RANDOM = 0, 1, 2
 KINDS = ("plausible", "popular", "random")
 GIVEN_REASONS = ("the correct answer", "repeated", "another human answer", "more than wanted")
 """Reasons why an answer of a plausible file is not taken, as `_add` numbers them; other human answers are taken."""
+_TAKEN = len(GIVEN_REASONS)
 _MOST_DRAWS = 200
 """Maximum number of random draws; then the distinct answers are taken in cyclic order from a random one."""
-
-
-class _Questions(NamedTuple):
-    """The questions of a dataset, and the keys of all texts."""
-
-    keys: NDArray[np.int32]  # (texts,)
-    targets: NDArray[np.int32]  # (questions,): text numbers
-    hashes: NDArray[np.uint64]  # (questions,): of the question ids
-
-
-class _Pool(NamedTuple):
-    """Questions whose answers are candidates of each other, by their bags of words."""
-
-    questions: NDArray[np.int64]  # (pool,)
-    bags: NDArray[np.int32]  # (pool,): NO_BAG for a question without words
-    members: NDArray[np.int64]  # (pool,): indices into ``questions``, by bag
-    member_starts: NDArray[np.int64]  # (bags + 1,)
-    answer_starts: NDArray[np.int64]  # (bags + 1,): of distinct answers
-
-
-class _Picks(NamedTuple):
-    """The decoys of each question; changed in place."""
-
-    texts: NDArray[np.int32]  # (questions, decoys): text numbers, MISSING at the end
-    kinds: NDArray[np.int8]  # (questions, decoys): PLAUSIBLE, POPULAR, RANDOM, MISSING at the end
-    found: NDArray[np.int64]  # (questions,)
+_BATCHES = 16  # passes between two progress reports
 
 
 def vqa_candidates(
@@ -90,69 +66,69 @@ def vqa_candidates(
     given, given_starts, unknown_ids = _given(table, plausible or {})
     columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given]
     answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
-    questions = _Questions(answers.keys, targets, text_hashes(table["question_id"].to_pylist()))
+    keys, hashes = answers.keys, text_hashes(table["question_id"].to_pylist())
     training = pc.equal(table["split"], "train").to_numpy()
     popular = answers.most_frequent(targets[training] if training.any() else targets)[:N_POPULAR]
-    shape = len(targets), N_CANDIDATES - 1
-    picks = _Picks(
-        np.full(shape, MISSING, np.int32), np.full(shape, MISSING, np.int8), np.zeros(len(targets), np.int64)
-    )
-    not_taken = np.zeros(len(GIVEN_REASONS), np.int64)
+    decoys = np.full((len(targets), N_CANDIDATES - 1), MISSING, np.int32)  # text numbers, MISSING at the end
+    kinds = np.full(decoys.shape, MISSING, np.int8)
+    outcomes = np.zeros(len(GIVEN_REASONS) + 1, np.int64)
+    rngs = purpose_hash(seed, "plausible"), purpose_hash(seed, "random candidates")
     splits = np.array(table["split"].to_pylist() if pool == "split" else [""] * table.num_rows)
     for split in dict.fromkeys(splits.tolist()):
         rows = np.flatnonzero(splits == split)
+        mine = targets[rows]
         bags = WordBags.group(table["question"].take(rows).to_pylist())
-        of_bags = answers_of_bags(bags, answers.keys[targets[rows]])
-        of_pool = _Pool(rows, bags.of_question, bags.members, bags.member_starts, of_bags.starts)
-        rng = purpose_hash(seed, "plausible")
-        _take_plausible(of_pool, given_texts, given_starts, rng, questions, picks, not_taken)
-        short = np.unique(bags.of_question[picks.found[rows] < N_PLAUSIBLE])
-        queries = short[short != NO_BAG]
         # one more distinct answer than wanted, as one may be the question's own
-        donors = nearest_answers(bags, of_bags, queries, N_PLAUSIBLE + 1, progress)
-        donors_of_bag = np.full(bags.size + 1, MISSING, np.int64)
-        donors_of_bag[queries] = np.arange(len(queries))
-        distinct = targets[rows][np.unique(answers.keys[targets[rows]], return_index=True)[1]]
-        rng = purpose_hash(seed, "random candidates")
-        _take_others(of_pool, donors, donors_of_bag, popular, distinct, rng, questions, picks)
-    texts = pa.array(answers.texts, pa.string()).take(pa.array(picks.texts[picks.texts != MISSING]))
-    orig_decoys = pa.ListArray.from_arrays(pa.array(starts(picks.found), pa.int32()), texts)
+        near = nearest_answers(bags, keys[mine], N_PLAUSIBLE + 1, progress)
+        distinct = mine[np.unique(keys[mine], return_index=True)[1]]
+        of_pool = rows, mine, (bags.of_question, bags.members, bags.member_starts), near, distinct
+        _take(*of_pool, popular, given_texts, given_starts, rngs, keys, hashes, decoys, kinds, outcomes)
+    is_taken = decoys != MISSING
+    found = is_taken.sum(axis=1)
+    texts = pa.array(answers.texts, pa.string()).take(pa.array(decoys[is_taken]))
+    orig_decoys = pa.ListArray.from_arrays(pa.array(starts(found), pa.int32()), texts)
     column = table.schema.get_field_index("orig_decoys")
-    times = _count_humans(humans, starts(pc.list_value_length(table["answers"]).to_numpy()), questions, picks)
-    of_kind = {name: (picks.kinds == kind).sum(axis=1) for kind, name in enumerate(KINDS)}
-    popular_keys = answers.keys[popular]
-    is_popular = np.isin(answers.keys[picks.texts], popular_keys) & (picks.texts != MISSING)
-    taken = len(given_texts) - int(not_taken.sum())
+    rows = np.arange(len(targets))
+    lengths = pc.list_value_length(table["answers"]).to_numpy()
+    human, times = np.unique(np.repeat(rows, lengths) * len(keys) + keys[humans], return_counts=True)
+    wanted = rows[:, None] * len(keys) + keys[decoys]
+    at = np.searchsorted(human, wanted).clip(max=len(human) - 1)
+    annotators = np.where((human[at] == wanted) & is_taken, times[at], 0)  # who gave each decoy as their answer
+    of_kind = {name: kinds == kind for kind, name in enumerate(KINDS)}
+    is_popular = np.isin(keys[decoys], keys[popular])
     statistics = {  # a decoy of two kinds counts as the first of plausible, popular and random
         "questions": len(targets),
-        "candidates": _tally(picks.found + 1),
-        "decoys": {name: int(counts.sum()) for name, counts in of_kind.items()},
+        "candidates": _tally(found + 1),
+        "decoys": {name: int(mask.sum()) for name, mask in of_kind.items()},
         "plausible": {
-            "given": taken,
-            "from_similar_questions": int(of_kind["plausible"].sum()) - taken,
-            "per_question": _tally(of_kind["plausible"]),
-            "also_popular": int((is_popular & (picks.kinds == PLAUSIBLE)).sum()),
-            "given_not_taken": dict(zip(GIVEN_REASONS, not_taken.tolist(), strict=True)),
+            "given": int(outcomes[_TAKEN]),
+            "from_similar_questions": int(of_kind["plausible"].sum() - outcomes[_TAKEN]),
+            "per_question": _tally(of_kind["plausible"].sum(axis=1)),
+            "also_popular": int((is_popular & of_kind["plausible"]).sum()),
+            "given_not_taken": dict(zip(GIVEN_REASONS, outcomes.tolist(), strict=False)),
             "given_for_unknown_questions": unknown_ids,
         },
         "popular": [answers.texts[text] for text in popular.tolist()],
-        "correct_is_popular": int(np.isin(answers.keys[targets], popular_keys).sum()),
-        "also_human_answers": {name: _human(times, picks.kinds == kind) for kind, name in enumerate(KINDS)}
-        | {"any": _human(times, picks.kinds != MISSING)},
+        "correct_is_popular": int(np.isin(keys[targets], keys[popular]).sum()),
+        "also_human_answers": {  # questions with a decoy that any, or at least ENOUGH, annotators gave
+            name: {
+                "questions": int(((annotators > 0) & mask).any(axis=1).sum()),
+                f"questions_with_{ENOUGH}_annotators": int(((annotators >= ENOUGH) & mask).any(axis=1).sum()),
+            }
+            for name, mask in {**of_kind, "any": is_taken}.items()
+        },
     }
     return table.set_column(column, table.schema.field(column), orig_decoys), statistics
 
 
-def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.StringArray, NDArray[np.int64], int]:
+def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.StringArray, Int64s, int]:
     """The plausible answers of all questions, the start of each question's, and the number of unknown question ids."""
     question_ids = table["question_id"].to_pylist()
     known = sum(question_id in plausible for question_id in question_ids)
     if plausible and not known:
         example, mine = next(iter(plausible)), question_ids[0]
-        raise InputError(
-            f"plausible answers: none of their {len(plausible):,} question ids, such as {example!r}, is one of the "
-            f"dataset, such as {mine!r}; use the file of this dataset"
-        )
+        found = f"none of their {len(plausible):,} question ids, such as {example!r}, is one of the dataset"
+        raise InputError(f"plausible answers: {found}, such as {mine!r}; use the file of this dataset")
     lists = [plausible.get(question_id, ()) for question_id in question_ids]
     texts = pa.array(list(chain.from_iterable(lists)), pa.string())
     if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
@@ -160,116 +136,179 @@ def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.
     return texts, starts([len(one) for one in lists]), len(plausible) - known
 
 
-@njit(cache=True)
-def _add(question: int, text: int, kind: int, questions: _Questions, picks: _Picks) -> int:
-    """Add a text as a decoy and return MISSING; if it is not added, return the reason's index in GIVEN_REASONS."""
-    key, decoy = questions.keys[text], picks.found[question]
-    if decoy == picks.texts.shape[1]:
-        return len(GIVEN_REASONS) - 1
-    if key == questions.keys[questions.targets[question]]:
-        return 0
-    for taken in picks.texts[question, :decoy]:
-        if questions.keys[taken] == key:
-            return 1
-    picks.texts[question, decoy] = text
-    picks.kinds[question, decoy] = kind
-    picks.found[question] = decoy + 1
-    return MISSING
-
-
-@njit(cache=True, nogil=True)
-def _take_plausible(
-    pool: _Pool,
-    given: NDArray[np.int32],
-    given_starts: NDArray[np.int64],
-    rng: np.uint64,
-    questions: _Questions,
-    picks: _Picks,
-    not_taken: NDArray[np.int64],
-) -> None:
-    """Take answers given without the image, then those of questions with exactly the same words.
-
-    ``not_taken`` counts given answers that are not taken, by GIVEN_REASONS.
-    """
-    for row, question in enumerate(pool.questions):
-        for i in range(given_starts[question], given_starts[question + 1]):
-            if picks.found[question] == N_PLAUSIBLE:
-                not_taken[-1] += 1
-                continue
-            reason = _add(question, given[i], PLAUSIBLE, questions, picks)
-            if reason != MISSING:
-                not_taken[reason] += 1
-        bag = pool.bags[row]
-        if bag < 0:
-            continue
-        start, size = pool.member_starts[bag], pool.member_starts[bag + 1] - pool.member_starts[bag]
-        first = below(draw(rng, questions.hashes[question], 0), size)
-        most = min(N_PLAUSIBLE, picks.found[question] + pool.answer_starts[bag + 1] - pool.answer_starts[bag])
-        for step in range(size):
-            if picks.found[question] >= most:
-                break
-            other = pool.questions[pool.members[start + (first + step) % size]]
-            _add(question, questions.targets[other], PLAUSIBLE, questions, picks)
-
-
-@njit(cache=True, nogil=True)
-def _take_others(
-    pool: _Pool,
-    donors: NDArray[np.int32],
-    donors_of_bag: NDArray[np.int64],
-    popular: NDArray[np.int32],
-    distinct: NDArray[np.int32],
-    rng: np.uint64,
-    questions: _Questions,
-    picks: _Picks,
-) -> None:
-    """Complete the candidates: answers of the most similar questions, popular ones, random ones.
-
-    ``donors_of_bag``: row of each bag in ``donors``, or MISSING, also at the end, for questions without a bag;
-    ``distinct``: one text of each distinct answer of the pool.
-    """
-    for row, question in enumerate(pool.questions):
-        of_bag = donors_of_bag[pool.bags[row]]
-        if of_bag != MISSING:
-            for donor in donors[of_bag]:
-                if donor != MISSING and picks.found[question] < N_PLAUSIBLE:
-                    _add(question, questions.targets[pool.questions[donor]], PLAUSIBLE, questions, picks)
-        for text in popular:
-            _add(question, text, POPULAR, questions, picks)
-        first = below(draw(rng, questions.hashes[question], _MOST_DRAWS), len(distinct))
-        for number in range(_MOST_DRAWS + len(distinct)):
-            if picks.found[question] == picks.texts.shape[1]:
-                break
-            text = distinct[(first + number - _MOST_DRAWS) % len(distinct)]
-            if number < _MOST_DRAWS:
-                drawn = below(draw(rng, questions.hashes[question], number), len(pool.questions))
-                text = questions.targets[pool.questions[drawn]]
-            _add(question, text, RANDOM, questions, picks)
-
-
-@njit(cache=True, nogil=True)
-def _count_humans(
-    humans: NDArray[np.int32], human_starts: NDArray[np.int64], questions: _Questions, picks: _Picks
-) -> NDArray[np.int32]:
-    """Number of annotators who gave each decoy as their answer, int32 (questions, decoys)."""
-    times = np.zeros(picks.texts.shape, np.int32)
-    for question in range(len(questions.targets)):
-        own = questions.keys[humans[human_starts[question] : human_starts[question + 1]]]
-        for decoy in range(picks.found[question]):
-            times[question, decoy] = (own == questions.keys[picks.texts[question, decoy]]).sum()
-    return times
-
-
-def _tally(sizes: NDArray[np.int64]) -> dict[str, int]:
+def _tally(sizes: Int64s) -> dict[str, int]:
     return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
 
 
-def _human(times: NDArray[np.int32], of_kind: NDArray[np.bool_]) -> dict[str, int]:
-    """Numbers of questions with a decoy that any, or at least ENOUGH, annotators gave as their answer."""
-    return {
-        "questions": int(((times > 0) & of_kind).any(axis=1).sum()),
-        f"questions_with_{ENOUGH}_annotators": int(((times >= ENOUGH) & of_kind).any(axis=1).sum()),
-    }
+@njit(cache=True)
+def _add(text: int, kind: int, target: int, keys: Int32s, decoys: Int32s, kinds: NDArray[np.int8]) -> int:
+    """Add a text to a question's decoys, of which there are too few; returns the index in GIVEN_REASONS or _TAKEN."""
+    if keys[text] == keys[target]:
+        return 0
+    at = 0
+    while decoys[at] != MISSING:
+        if keys[decoys[at]] == keys[text]:
+            return 1
+        at += 1
+    decoys[at], kinds[at] = text, kind
+    return _TAKEN
+
+
+@njit(cache=True, nogil=True)
+def _take(
+    rows: Int64s,
+    targets: Int32s,
+    members: tuple[Int32s, Int64s, Int64s],
+    near: Int32s,
+    distinct: Int32s,
+    popular: Int32s,
+    given: Int32s,
+    given_starts: Int64s,
+    rngs: tuple[np.uint64, np.uint64],
+    keys: Int32s,
+    hashes: NDArray[np.uint64],
+    decoys: Int32s,
+    kinds: NDArray[np.int8],
+    outcomes: Int64s,
+) -> None:
+    """Fill in the decoys of the questions of a pool: given ones, of the same words, of similar words, popular, random.
+
+    ``targets``: text numbers, of the pool; ``members``: its bags of words; ``near`` (bags, answers): questions of the
+    pool; ``distinct``: a text of each distinct answer of the pool; ``outcomes`` counts given answers by GIVEN_REASONS.
+    """
+    bag_of, of_bags, bag_starts = members
+    for row, question in enumerate(rows):
+        target, mine, of = targets[row], decoys[question], kinds[question]
+        for i in range(given_starts[question], given_starts[question + 1]):
+            enough = mine[N_PLAUSIBLE - 1] != MISSING
+            outcomes[_TAKEN - 1 if enough else _add(given[i], PLAUSIBLE, target, keys, mine, of)] += 1
+        bag = bag_of[row]
+        if bag != NO_BAG:
+            same = of_bags[bag_starts[bag] : bag_starts[bag + 1]]
+            first = below(draw(rngs[0], hashes[question], 0), len(same))
+            for step in range(len(same) + near.shape[1]):
+                other = near[bag, step - len(same)] if step >= len(same) else same[(first + step) % len(same)]
+                if mine[N_PLAUSIBLE - 1] == MISSING and other != MISSING:
+                    _add(targets[other], PLAUSIBLE, target, keys, mine, of)
+        for text in popular:
+            _add(text, POPULAR, target, keys, mine, of)
+        first = below(draw(rngs[1], hashes[question], _MOST_DRAWS), len(distinct))
+        for number in range(_MOST_DRAWS + len(distinct)):
+            if mine[-1] != MISSING:
+                break
+            text = distinct[(first + number - _MOST_DRAWS) % len(distinct)]
+            if number < _MOST_DRAWS:
+                text = targets[below(draw(rngs[1], hashes[question], number), len(targets))]
+            _add(text, RANDOM, target, keys, mine, of)
+
+
+def nearest_answers(bags: WordBags, keys: Int32s, most: int, progress: Progress) -> Int32s:
+    """The questions with the first distinct answers of the other bags, most similar first, int32 (bags, most).
+
+    Cosine of word counts, exactly; ties are in the order of the questions; MISSING where no other bag shares a word
+    with the query. Rows of bags whose own questions (answers ``keys``) have ``most`` distinct answers stay empty.
+    """
+    bag = np.repeat(np.arange(bags.size), np.diff(bags.member_starts))
+    given = keys[bags.members]  # in each bag in the order of the questions
+    firsts = np.sort(np.unique(bag * (int(given.max(initial=0)) + 1) + given, return_index=True)[1])
+    counts = np.bincount(bag[firsts], minlength=bags.size)
+    answers = starts(counts), given[firsts], bags.members[firsts].astype(np.int32)
+    queries = np.flatnonzero(counts < most).astype(np.int32)
+    found = np.full((len(queries), most), MISSING, np.int32)
+    fixed = bags.words, bags.word_starts, bags.squares, len(bags.vocabulary), bags.trie(), answers
+    progress("plausible answers", 0, len(queries))
+    for start in range(0, len(queries), LANES * _BATCHES):
+        some, part = (whole[start : start + LANES * _BATCHES] for whole in (queries, found))
+        over_ranges(_search, -(-len(some) // LANES), _BATCHES // 4, some, *fixed, part)
+        progress("plausible answers", start + len(some), len(queries))
+    near = np.full((bags.size, most), MISSING, np.int32)
+    near[queries] = found
+    return near
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    first_batch: int,
+    last_batch: int,
+    all_queries: Int32s,
+    words: Int32s,
+    word_starts: Int64s,
+    squares: Int64s,
+    n_words: int,
+    trie: BagTrie,
+    answers: tuple[Int64s, Int32s, Int32s],
+    found: Int32s,
+) -> None:
+    """Answer some batches of LANES queries in one pass over the trie each; ``answers``: starts by bag, keys, donors.
+
+    A bag adds only its last words to the sums of the previous one: the numbers of words that it shares with the
+    queries. Most bags cost one comparison with the worst of the best answers so far.
+    """
+    lanes = uintp(LANES)  # unsigned, so that the loops over lanes are vectorised
+    counts, sums = np.zeros(n_words * LANES, np.float32), np.zeros((trie.depth + 1) * LANES, np.float32)
+    for batch in range(first_batch, last_batch):
+        queries = all_queries[batch * LANES : (batch + 1) * LANES]
+        best_donors, scores = np.full((LANES, found.shape[1]), MISSING, np.int32), np.zeros((LANES, found.shape[1]))
+        best_keys = best_donors.copy()
+        bound = np.full(LANES, np.float32(1e-3))  # a little below the root of the worst
+        for lane, query in enumerate(queries):
+            for word in words[word_starts[query] : word_starts[query + 1]]:
+                counts[word * LANES + lane] += 1
+        # the queries' own segment first: few bags elsewhere then share enough words
+        start = queries[len(queries) // 2] // SEGMENT * SEGMENT
+        for step in range(len(squares)):
+            bag = (start + step) % len(squares)
+            level = trie.shared[bag]
+            for word in trie.words[trie.word_starts[bag] : trie.word_starts[bag + 1]]:
+                above, own, of_word = uintp(level) * lanes, uintp(level + 1) * lanes, uintp(word) * lanes
+                level += 1
+                for lane in range(LANES):
+                    sums[own + uintp(lane)] = sums[above + uintp(lane)] + counts[of_word + uintp(lane)]
+            row, length, reached = uintp(level) * lanes, np.float32(np.sqrt(squares[bag])), False
+            for lane in range(LANES):
+                reached |= sums[row + uintp(lane)] >= bound[lane] * length
+            if reached:
+                shared = sums[level * LANES : level * LANES + len(queries)]
+                _consider(bag, shared, squares[bag], queries, answers, best_keys, best_donors, scores, bound)
+        found[batch * LANES : (batch + 1) * LANES] = best_donors[: len(queries)]
+        counts[:] = 0
+
+
+@njit(cache=True)
+def _consider(
+    bag: int,
+    shared: Float32s,
+    square: int,
+    queries: Int32s,
+    answers: tuple[Int64s, Int32s, Int32s],
+    best_keys: Int32s,
+    best_donors: Int32s,
+    scores: Float64s,
+    bound: Float32s,
+) -> None:
+    """Insert a bag's answers into the best of the queries, best first; equal similarities are equal ``scores``."""
+    answer_starts, all_keys, all_donors = answers
+    length = np.float32(np.sqrt(square))
+    for lane, query in enumerate(queries):
+        if shared[lane] < bound[lane] * length or bag == query:
+            continue
+        score = np.float64(shared[lane]) ** 2 / square
+        keys, donors, of_query = best_keys[lane], best_donors[lane], scores[lane]
+        for i in range(answer_starts[bag], answer_starts[bag + 1]):
+            at = len(keys) - 1
+            if score < of_query[at] or (score == of_query[at] and all_donors[i] > donors[at]):
+                break
+            for known in range(at):
+                at = known if keys[known] == all_keys[i] else at
+            is_worse = score < of_query[at] or (score == of_query[at] and all_donors[i] > donors[at])
+            if keys[at] == all_keys[i] and is_worse:
+                continue
+            while at and (score > of_query[at - 1] or (score == of_query[at - 1] and all_donors[i] < donors[at - 1])):
+                keys[at], donors[at], of_query[at] = keys[at - 1], donors[at - 1], of_query[at - 1]
+                at -= 1
+            keys[at], donors[at], of_query[at] = all_keys[i], all_donors[i], score
+        if of_query[-1]:
+            bound[lane] = np.sqrt(of_query[-1]) * 0.99999
 
 
 _EXPECTED = "a JSON object {question_id: [answer, ...]} or a list of {question_id, answers: [answer, ...]}"

@@ -19,7 +19,6 @@ from hf_vqa_mc.io.hub_folder import file_name
 
 Precision = Literal["float32", "bfloat16"]  # precision of a model's computation and of its stored features
 
-PIXELS = "pixels"
 MOST_CELLS = 64  # maximum number of cells per side of ``pixels``
 
 Box = tuple[float, float, float, float]  # left, top, right and bottom edge in widths and heights of an image
@@ -38,9 +37,9 @@ IMAGE_INPUTS = ("image_features", "image_grid", "image_regions")  # one vector, 
 class RegionKind:
     """Limits of the regions of an image."""
 
-    fewest: int  # fewer only if the detector proposes fewer
-    most: int
-    threshold: float  # minimum score of a region, if an image has more than ``fewest``
+    fewest: int = FEWEST  # fewer only if the detector proposes fewer
+    most: int = MOST
+    threshold: float = THRESHOLD  # minimum score of a region, if an image has more than ``fewest``
 
 
 @dataclass(frozen=True)
@@ -147,6 +146,12 @@ class Network(Backbone):
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._precision: Precision = precision or ("bfloat16" if self._device.type == "cuda" else "float32")
 
+    @staticmethod
+    def _centre(size: tuple[int, int], width: float, height: float) -> Box:
+        """The view of a centre crop of an image, from their sizes in the same unit."""
+        across, down = width / size[0] / 2, height / size[1] / 2
+        return (0.5 - across, 0.5 - down, 0.5 + across, 0.5 + down)
+
     @contextmanager
     def _inference(self) -> Iterator[None]:
         is_half = self._precision == "bfloat16"
@@ -161,13 +166,13 @@ class Pixels(Backbone):
     of 0 to 255 are scaled to [-1, 1]; pixels are in row-major order. Raises InputError if the grid is out of range.
     """
 
-    SIDE, CELL_SIDE = 16, 4
+    NAME, SIDE, CELL_SIDE = "pixels", 16, 4
 
     def __init__(self, grid: int | None = None) -> None:
         if grid is not None and not 1 <= grid <= MOST_CELLS:
             raise InputError(f"--grid {grid}: expected 1 to {MOST_CELLS} cells per side for pixels")
         self._side = self.SIDE if grid is None else self.CELL_SIDE
-        super().__init__(FeatureKind(PIXELS, "1", grid, 3 * self._side**2, "float32"))
+        super().__init__(FeatureKind(self.NAME, "1", grid, 3 * self._side**2, "float32"))
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Float32 (*kind.shape)."""
@@ -199,9 +204,3 @@ def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regi
         "region_mask": torch.arange(int(counts.max())) < counts[:, None],
         "region_boxes": pad_sequence([torch.from_numpy(one.boxes[:, :4]) for one in regions], batch_first=True),
     }
-
-
-def centre(size: tuple[int, int], width: float, height: float) -> Box:
-    """The view of a centre crop of an image, from their sizes in the same unit."""
-    across, down = width / size[0] / 2, height / size[1] / 2
-    return (0.5 - across, 0.5 - down, 0.5 + across, 0.5 + down)

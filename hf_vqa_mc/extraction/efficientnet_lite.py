@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.extraction.backbones import Box, FeatureKind, Network, Precision, centre
+from hf_vqa_mc.extraction.backbones import Box, FeatureKind, Network, Precision
 
 NAME = "efficientnet-lite1"
 WEIGHTS = "models/efficientnet-lite1-77cc7160.pth"
@@ -29,9 +29,7 @@ AT_ONCE = 4  # images per forward pass on a CPU, whose cache holds no more
 class EfficientNetLite1(Network):
     """EfficientNet-Lite1 trained on ImageNet: the mean of its last feature map, or its 8x8 cells."""
 
-    def __init__(
-        self, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
-    ) -> None:
+    def __init__(self, grid: int | None, device: str | None, precision: Precision | None) -> None:
         if grid not in (None, GRID):
             raise InputError(f"--grid {grid}: {NAME} has a grid of {GRID} cells per side")
         super().__init__(device, precision)
@@ -49,7 +47,7 @@ class EfficientNetLite1(Network):
     def view(self, size: tuple[int, int]) -> Box:
         """The centre crop."""
         side = CROP * min(size)
-        return centre(size, side, side)
+        return self._centre(size, side, side)
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features, float32 (batch, 1280) or (batch, 64, 1280)."""

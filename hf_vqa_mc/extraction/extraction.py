@@ -13,18 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_image_ids, find_images
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.extraction.backbones import (
-    FEWEST,
-    IMPORTED,
-    MOST,
-    THRESHOLD,
-    WHOLE,
-    Backbone,
-    Box,
-    FeatureKind,
-    RegionKind,
-    Regions,
-)
+from hf_vqa_mc.extraction.backbones import IMPORTED, WHOLE, Backbone, Box, FeatureKind, RegionKind, Regions
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.region_files import stored_regions
 from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
@@ -65,10 +54,8 @@ class FeaturesResult(Result):
             shape = f"{most} regions of {size}" if fewest == most else f"{fewest} to {most} regions of {size}"
         verb, source = ("imported", "from ") if kind.is_imported else ("encoded", "")
         revision = "" if kind.is_imported else f" at revision {kind.revision[:12]}"
-        yield (
-            f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision}), "
-            f"{source}{kind.backbone}{revision}."
-        )
+        found = f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision})"
+        yield f"{found}, {source}{kind.backbone}{revision}."
         broken = [f"{image_id} ({reason})" for image_id, reason in self.broken.items()]
         for why, names in (("missing", self.missing), ("broken", broken)):
             if names:
@@ -130,7 +117,7 @@ def extract_features(
     elif found.missing and not skip_missing:
         raise _unusable(found.location, len(found.image_ids), found.missing, {})
     if detector is not None:
-        model = find_backbone(detector, regions=RegionKind(FEWEST, MOST, THRESHOLD))
+        model = find_backbone(detector, regions=RegionKind())
     else:
         model = find_backbone(backbone, grid) if isinstance(backbone, str) else backbone
     progress(f"loading {model.kind.backbone}", 1, 1)
@@ -182,10 +169,8 @@ def import_regions(
                 done.broken[image_id] = str(error)
                 continue
             if found.features.shape[1] != kind.dim:
-                raise InputError(
-                    f"{record.location} has {found.features.shape[1]} dimensions, the first image has {kind.dim}; "
-                    "expected features of one network"
-                )
+                dims = f"{found.features.shape[1]} dimensions, the first image has {kind.dim}"
+                raise InputError(f"{record.location} has {dims}; expected features of one network")
             identity = sha256(found.features.tobytes() + found.boxes.tobytes()).digest()
             done.images[image_id] = identity
             if identity not in store.locations:
@@ -213,16 +198,11 @@ def _indexed(
 
 
 def _encode(
-    found: DatasetImages,
-    backbone: Backbone,
-    store: FeatureStore,
-    done: FeaturesResult,
-    workers: int,
-    progress: Progress,
+    found: DatasetImages, model: Backbone, store: FeatureStore, done: FeaturesResult, workers: int, progress: Progress
 ) -> None:
     """Read all images, encode new ones, and fill ``store`` and ``done``; computed features are kept if interrupted."""
     wanted = [image_id for image_id in found.image_ids if image_id in found.source]
-    step = f"features ({backbone.kind.backbone})"
+    step = f"features ({model.kind.backbone})"
     new: dict[bytes, tuple[str, Any]] = {}  # sha256 to image_id and preprocessed image of the next batch
     taken: set[bytes] = set()
 
@@ -231,14 +211,14 @@ def _encode(
         try:
             content = found.source.read(image_id)
             image_hash = sha256(content).digest()
-            view = WHOLE if backbone.kind.grid is None else backbone.view(picture_size(content))
+            view = WHOLE if model.kind.grid is None else model.view(picture_size(content))
             is_known = image_hash in store.locations or image_hash in taken
-            return image_hash, view, None if is_known else backbone.prepare(decoded(content))
+            return image_hash, view, None if is_known else model.prepare(decoded(content))
         except (OSError, InputError, BrokenImage) as error:
             return getattr(error, "strerror", None) or str(error)
 
     try:
-        with contextlib.closing(ahead(read, wanted, 2 * backbone.batch_size + workers, workers)) as images:
+        with contextlib.closing(ahead(read, wanted, 2 * model.batch_size + workers, workers)) as images:
             for number, (image_id, one) in enumerate(zip(wanted, images, strict=True), 1):
                 if isinstance(one, str):
                     done.broken[image_id] = one
@@ -247,10 +227,10 @@ def _encode(
                     if prepared is not None and one[0] not in taken:
                         taken.add(one[0])
                         new[one[0]] = image_id, prepared
-                if new and (len(new) == backbone.batch_size or number == len(wanted)):
-                    features = backbone.encode_prepared([prepared for _, prepared in new.values()])
+                if new and (len(new) == model.batch_size or number == len(wanted)):
+                    features = model.encode_prepared([prepared for _, prepared in new.values()])
                     for (image_hash, (name, _)), of_image in zip(new.items(), features, strict=True):
-                        _check_features(of_image, backbone.kind, name)
+                        _check_features(of_image, model.kind, name)
                         store.add(image_hash, of_image)
                     done.computed += len(new)
                     new.clear()

@@ -68,9 +68,9 @@ class ModelFiles:
         except ImportError as error:  # such as timm, with the line to install it
             raise InputError(f"{self._called}: {' '.join(str(error).split())}") from error
         except Exception as error:
+            expected = f"expected {self._what} of transformers"
             raise InputError(
-                f"{self._called} cannot be used to encode images: {first_line(error)}; expected "
-                f"{self._what} of transformers"
+                f"{self._called} cannot be used to encode images: {first_line(error)}; {expected}"
             ) from error
 
 

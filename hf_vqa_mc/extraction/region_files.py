@@ -75,19 +75,14 @@ class StoredRegions:
         ordered = (edges[:, :2] <= edges[:, 2:]).all(1)
         inside = ((edges >= -OUTSIDE) & (edges <= 1 + OUTSIDE)).all(1)
         for row in np.flatnonzero(~(ordered & inside))[:1]:
-            raise InputError(
-                f"{self.location} has the box {boxes[row].tolist()}; expected left, top, right, bottom inside of the "
-                f"image of {width:g} x {height:g}"
-            )
+            expected = f"left, top, right, bottom inside of the image of {width:g} x {height:g}"
+            raise InputError(f"{self.location} has the box {boxes[row].tolist()}; expected {expected}")
         columns = np.concatenate([edges.clip(0, 1), np.full((len(edges), 2), UNKNOWN)], 1)
         return Regions(features.astype(np.float32), columns.astype(np.float32))
 
 
 def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegions]:
-    """The regions of those of the images that are in a file or folder, in its order; raises InputError as `_records`.
-
-    An image's name is its id, or ends with it if that is a number: ``COCO_val2014_000000000123``.
-    """
+    """The regions of those images that a file or folder has: the name is the image's id, or ends with its number."""
     found = _records(path)
     by_number: dict[int, list[str]] = defaultdict(list)
     for name in found:
@@ -98,9 +93,8 @@ def stored_regions(path: Path, image_ids: Sequence[str]) -> dict[str, StoredRegi
         numbered = by_number.get(int(image_id), []) if image_id.isdecimal() else []
         same = [image_id] if image_id in found else numbered
         if len(same) > 1:
-            raise InputError(
-                f"{path} has {len(same)} records of image_id {image_id!r}: {same[0]} and {same[1]}; use one of them"
-            )
+            names_of = f"{same[0]} and {same[1]}"
+            raise InputError(f"{path} has {len(same)} records of image_id {image_id!r}: {names_of}; use one of them")
         names |= dict.fromkeys(same, image_id)
     return {names[name]: record for name, record in found.items() if name in names}
 
@@ -112,10 +106,8 @@ def _records(path: Path) -> dict[str, StoredRegions]:
     if (path / _GQA_INFO).is_file():
         return _gqa(path)
     if path.is_dir() and (files := sorted(path.rglob("*.npz"))):
-        return {
-            str(file.relative_to(path).with_suffix("")): StoredRegions(str(file), partial(_npz, file))
-            for file in files
-        }
+        names = [str(file.relative_to(path).with_suffix("")) for file in files]
+        return {name: StoredRegions(str(file), partial(_npz, file)) for name, file in zip(names, files, strict=True)}
     readers: dict[Path, Callable[[Path], dict[str, StoredRegions]]] = {}
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         layout = (file.with_suffix("") if file.suffix in (".gz", ".xz") else file).suffix
@@ -124,10 +116,8 @@ def _records(path: Path) -> dict[str, StoredRegions]:
         elif layout == ".json" and (file == path or "sceneGraphs" in file.name):  # GQA has other JSON files
             readers[file] = _scene_graphs
     if not readers:
-        raise InputError(
-            f"--regions {path}: expected region features: .tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene "
-            "graphs (.json)"
-        )
+        layouts = f".tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene graphs (.json)"
+        raise InputError(f"--regions {path}: expected region features: {layouts}")
     found: dict[str, StoredRegions] = {}
     for file, read in readers.items():
         records = read(file)
@@ -147,10 +137,8 @@ def _tsv(path: Path) -> dict[str, StoredRegions]:
             name, *others = line.split(b"\t")
             location = f"{path}, line {number}"
             if len(others) != _LINE_FIELDS - 1:
-                raise InputError(
-                    f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: image_id, image_w, image_h, "
-                    "num_boxes, boxes, features, separated by tabs"
-                )
+                names = "image_id, image_w, image_h, num_boxes, boxes, features, separated by tabs"
+                raise InputError(f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: {names}")
             if not others[-1].strip():
                 raise InputError(f"{location} has no features; the file is truncated, download it again")
             name_text = name.decode("utf-8", "replace")
@@ -172,13 +160,11 @@ def _line(path: Path, start: int) -> tuple[Any, ...]:
 def _gqa(path: Path) -> dict[str, StoredRegions]:
     try:
         info = read_json(path / _GQA_INFO)
-        records = [
-            (int(of["file"]), int(of["idx"] if "idx" in of else of["index"]), name, of) for name, of in info.items()
-        ]
+        keys = {name: "idx" if "idx" in of else "index" for name, of in info.items()}
+        records = [(int(of["file"]), int(of[keys[name]]), name, of) for name, of in info.items()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{path / _GQA_INFO} is not valid; expected file, idx, width, height and objectsNum by image id"
-        ) from error
+        expected = "expected file, idx, width, height and objectsNum by image id"
+        raise InputError(f"{path / _GQA_INFO} is not valid; {expected}") from error
     found, opened = {}, {}
     for file, index, name, of in sorted(records, key=lambda one: one[:2]):
         if file not in opened:

@@ -46,7 +46,7 @@ class _File(NamedTuple):
 
 
 class FeatureStore:
-    """A folder of features of one kind; raises InputError if a file is damaged or of another kind."""
+    """A folder of features of one kind."""
 
     def __init__(self, folder: Path, kind: FeatureKind) -> None:
         self.folder, self.kind = folder, kind
@@ -217,13 +217,10 @@ def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], ab
 def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:
     """A file, and the sha256 of each row's image."""
     with safe_open(path, "pt") as file:
-        stored = FeatureKind.from_json(json.loads(file.metadata()[_KIND]))
-        features, hashes = file.get_tensor(_FEATURES), file.get_tensor(_HASHES)
-        found = _File(features)
-        if stored.regions is not None:
+        found, packed = _File(file.get_tensor(_FEATURES)), file.get_tensor(_HASHES).numpy().tobytes()
+        if kind.regions is not None:
             counts: NDArray[np.int64] = file.get_tensor(_COUNTS).numpy()
-            found = _File(features, file.get_tensor(_BOXES), np.concatenate([[0], np.cumsum(counts)]))
-    packed = hashes.numpy().tobytes()
+            found = _File(found.features, file.get_tensor(_BOXES), np.concatenate([[0], np.cumsum(counts)]))
     return found, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
 
 

@@ -62,10 +62,9 @@ class TextFeatures:
     def with_file(self, vectors: WordVectors) -> "TextFeatures":
         """These features with the file of their word vectors, for new words; raises InputError if it is another."""
         if vectors.sha256 != self.sha256:
-            raise InputError(
-                f"word vectors {vectors.name} (sha256 {vectors.sha256}) are not those that the model was trained "
-                f"with, {self.name} (sha256 {self.sha256}); give that file"
-            )
+            given = f"word vectors {vectors.name} (sha256 {vectors.sha256})"
+            mine = f"{self.name} (sha256 {self.sha256})"
+            raise InputError(f"{given} are not those that the model was trained with, {mine}; give that file")
         return replace(self, file=vectors)
 
     def with_texts(self, texts: Iterable[str]) -> "TextFeatures":
@@ -150,11 +149,9 @@ class TextFeatures:
 
     def save(self, folder: Path) -> None:
         """Write the vectors to a checkpoint, atomically and deterministically."""
-        tensors: dict[str, NDArray[Any]] = {
-            "vectors": np.ascontiguousarray(self.vectors, np.float32),
-            "words": _packed(self.words),
-            "without": _packed(sorted(self.without)),
-        }
+        vectors = np.ascontiguousarray(self.vectors, np.float32)
+        tensors: dict[str, NDArray[Any]] = {"vectors": vectors, "words": _packed(self.words)}
+        tensors["without"] = _packed(sorted(self.without))
         about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
@@ -174,10 +171,8 @@ class TextFeatures:
         texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
         words, without = (text.split("\n") if text else [] for text in texts)
         if (found := {name: about[name] for name in ("name", "sha256", "dim")}) != expected:
-            raise InputError(
-                f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(found)}; use both files of one "
-                "checkpoint"
-            )
+            differ = f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(found)}"
+            raise InputError(f"{differ}; use both files of one checkpoint")
         return cls(**found, words=tuple(words), vectors=tensors["vectors"], without=frozenset(without))
 
 

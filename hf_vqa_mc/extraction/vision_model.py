@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping
-from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -13,18 +12,7 @@ from PIL import Image
 from torch import Tensor
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import (
-    PIXELS,
-    Backbone,
-    Box,
-    FeatureKind,
-    Network,
-    Pixels,
-    Precision,
-    RegionKind,
-    Regions,
-    centre,
-)
+from hf_vqa_mc.extraction.backbones import Backbone, Box, FeatureKind, Network, Pixels, Precision, RegionKind, Regions
 from hf_vqa_mc.extraction.efficientnet_lite import NAME as EFFICIENTNET_LITE1
 from hf_vqa_mc.extraction.efficientnet_lite import EfficientNetLite1
 from hf_vqa_mc.extraction.model_files import ModelFiles, check_weights
@@ -57,11 +45,12 @@ def find_backbone(
         ConnectionError: the Hub cannot be reached, and the model is not in the cache.
     """
     if regions is not None:
-        return Detector(name, regions, device=device, precision=precision)
-    if name == PIXELS:
+        return Detector(name, regions, device, precision)
+    if name == Pixels.NAME:
         return Pixels(grid)
-    model = EfficientNetLite1 if name == EFFICIENTNET_LITE1 else partial(VisionModel, name)
-    return model(grid, device=device, precision=precision)
+    if name == EFFICIENTNET_LITE1:
+        return EfficientNetLite1(grid, device, precision)
+    return VisionModel(name, grid, device, precision)
 
 
 class VisionModel(Network):
@@ -72,13 +61,11 @@ class VisionModel(Network):
     For a grid of twice that side, the input has twice the resolution.
     """
 
-    def __init__(
-        self, name: str, grid: int | None = None, *, device: str | None = None, precision: Precision | None = None
-    ) -> None:
+    def __init__(self, name: str, grid: int | None, device: str | None, precision: Precision | None) -> None:
         from transformers import AutoModel
 
         super().__init__(device, precision)
-        files = ModelFiles("--backbone", name, "a vision model", [PIXELS, EFFICIENTNET_LITE1])
+        files = ModelFiles("--backbone", name, "a vision model", [Pixels.NAME, EFFICIENTNET_LITE1])
         with files.as_input_errors():
             self._processor, model, missing = files.load(AutoModel, self._device)
             self._model = getattr(model, "vision_model", model)  # of CLIP, SigLIP
@@ -119,7 +106,7 @@ class VisionModel(Network):
     def view(self, size: tuple[int, int]) -> Box:
         """All of the image, or its centre crop."""
         width, height = (min(size), min(size)) if self._crops else size
-        return centre(size, self._seen * width, self._seen * height)
+        return self._centre(size, self._seen * width, self._seen * height)
 
     def _width_seen(self, size: tuple[int, int]) -> float:
         """The fraction of the width that is left of an image of that size, measured on a ramp from black to white."""
@@ -209,9 +196,7 @@ class Detector(Network):
 
     batch_size = 8
 
-    def __init__(
-        self, name: str, limits: RegionKind, *, device: str | None = None, precision: Precision | None = None
-    ) -> None:
+    def __init__(self, name: str, limits: RegionKind, device: str | None, precision: Precision | None) -> None:
         from transformers import AutoModelForObjectDetection
 
         super().__init__(device, precision)

@@ -34,9 +34,8 @@ def _read_split(files: Files, split: str, subset: str) -> pa.Table:
     counts = {part: len(some) for part, some in lines.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{count:,} in {part}.txt" for part, count in counts.items())
-        raise InputError(
-            f"{found['questions'].location}: expected equal numbers of lines in all four files, found {listed}"
-        )
+        location = found["questions"].location
+        raise InputError(f"{location}: expected equal numbers of lines in all four files, found {listed}")
     for part, (is_valid, expected) in EXPECTED.items():
         for number, line in enumerate(lines[part], start=1):
             if not is_valid(line):

@@ -30,9 +30,8 @@ def read(files: Files) -> pa.Table:
         for rows in read_records(files.find(f"{split}/questions.json")):
             for at, row in enumerate(rows.rows):
                 if not isinstance(row, list) or len(row) != len(FIELDS):
-                    raise InputError(
-                        f"{rows.location(at)}: expected a list of {', '.join(FIELDS)}, found {shown(row)}"
-                    )
+                    expected = f"a list of {', '.join(FIELDS)}"
+                    raise InputError(f"{rows.location(at)}: expected {expected}, found {shown(row)}")
             records = Records([dict(zip(FIELDS, row, strict=True)) for row in rows.rows], rows.location)
             images = records.whole_numbers("image_id")
             parts.append(

@@ -19,13 +19,8 @@ from hf_vqa_mc.sources.source import Counts, OpenEnded, Source, reference
 from hf_vqa_mc.sources.table import in_split_order, lists_of, text_lists, triplet_table
 
 BALANCED, ALL = "balanced", "all"
-COUNTED = {
-    "structural": ("types", "structural"),
-    "semantic": ("types", "semantic"),
-    "detailed": ("types", "detailed"),
-    "group": ("groups", "global"),
-    "answer": ("answer",),
-}
+COUNTED: dict[str, tuple[str, ...]] = {name: ("types", name) for name in ("structural", "semantic", "detailed")}
+COUNTED |= {"group": ("groups", "global"), "answer": ("answer",)}
 KINDS = ("structural", "semantic", "detailed")
 TOGETHER = (KINDS, *((name, "answer") for name in (*KINDS, "group")))
 PARTS = 10  # of the published file of all training questions
@@ -143,11 +138,8 @@ def _programs(records: Records) -> pa.Array:
     steps = records.nested("semantic")
     dependencies = steps.lists("dependencies")
     flat = list(chain.from_iterable(dependencies))
-    columns = [
-        pa.array(steps.texts("operation"), pa.string()),
-        pa.array(steps.texts("argument"), pa.string()),
-        lists_of(dependencies, pa.array(flat, pa.int64())),
-    ]
+    texts = [pa.array(steps.texts(name), pa.string()) for name in ("operation", "argument")]
+    columns = [*texts, lists_of(dependencies, pa.array(flat, pa.int64()))]
     return lists_of(records.lists("semantic"), pa.StructArray.from_arrays(columns, fields=list(_STEP)))
 
 
@@ -208,18 +200,13 @@ def read(files: Files) -> pa.Table:
 
 
 def _counted(table: pa.Table) -> pa.Table:
-    columns = {
-        name: pc.struct_field(table[column], fields) if fields else table[column]
-        for name, (column, *fields) in COUNTED.items()
-    }
+    parts = {name: (table[column], fields) for name, (column, *fields) in COUNTED.items()}
+    columns = {name: pc.struct_field(part, fields) if fields else part for name, (part, fields) in parts.items()}
     return pa.table({name: pc.fill_null(column, "") for name, column in columns.items()})
 
 
 def statistics(counts: Counts) -> dict[str, Any]:
-    """Questions per type, answers, and the entropy of answers: overall, per type, and per global group.
-
-    Balancing raises the mean over groups (Hudson and Manning 2019, section 3.5: entropy "increased by 72%").
-    """
+    """Questions per type, answers, and their entropy: overall, per type and global group, which balancing raises."""
     titles = {"structural": "structural type", "semantic": "semantic type", "group": "global group"}
     titles |= {"detailed": "detailed type"}
     by = {title: open_ended.grouped(counts[name, "answer"]) for name, title in titles.items()}

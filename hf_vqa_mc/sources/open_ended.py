@@ -24,16 +24,9 @@ MOST_FREQUENT = 20  # answers that are listed
 
 
 def open_ended_source(columns: Collection[str], name: str | None = None) -> tuple[Source, OpenEnded] | None:
-    """The open-ended config of exactly these columns, with its source; None if there is none.
-
-    ``name``: of the config; decides among several of the same columns, else the first one is taken.
-    """
-    found = [
-        (source, config)
-        for source in SOURCES.values()
-        for config in source.open_ended
-        if set(config.schema.names) == set(columns)
-    ]
+    """The open-ended config of exactly these columns, of that name or else the first, with its source; or None."""
+    configs = [(source, config) for source in SOURCES.values() for config in source.open_ended]
+    found = [one for one in configs if set(one[1].schema.names) == set(columns)]
     return next((one for one in found if one[1].name == name), next(iter(found), None))
 
 
@@ -134,13 +127,9 @@ def most_frequent(answers: Counter[str], number: int = MOST_FREQUENT) -> list[li
 
 def answer_figures(answers: Counter[str], by: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
     """``answers`` and ``entropy`` of a config's statistics; by: kind of group -> group -> its answers."""
-    entropies = {
-        kind: {name: entropy(counts.values()) for name, counts in groups.items()} for kind, groups in by.items()
-    }
-    return {
-        "answers": {"different": len(answers), "most_frequent": most_frequent(answers)},
-        "entropy": {"overall": entropy(answers.values()), "by": entropies},
-    }
+    bits = {kind: {name: entropy(one.values()) for name, one in groups.items()} for kind, groups in by.items()}
+    figures = {"different": len(answers), "most_frequent": most_frequent(answers)}
+    return {"answers": figures, "entropy": {"overall": entropy(answers.values()), "by": bits}}
 
 
 def type_table(title: str, kind: str, groups: Mapping[str, Counter[str]]) -> dict[str, Any]:

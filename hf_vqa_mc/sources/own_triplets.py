@@ -24,9 +24,8 @@ def stream(files: Files) -> Stream:
     paths = sorted(path for path in found if not path.is_dir())  # other programs write folders of that name
     if not paths:
         where = f"{files.path}: no Parquet file" if isinstance(files, Folder) else "triplets: no data folder"
-        raise InputError(
-            f"{where}; give --data-dir, a folder with .parquet files with the columns {', '.join(REQUIRED)} and split"
-        )
+        columns = f"{', '.join(REQUIRED)} and split"
+        raise InputError(f"{where}; give --data-dir, a folder with .parquet files with the columns {columns}")
     for path in paths:
         _check_file(path)
     rows = sum(pq.read_metadata(path).num_rows for path in paths)

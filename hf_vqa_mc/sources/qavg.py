@@ -26,10 +26,7 @@ PERCENT = {"train": 50, "validation": 20, "test": 30}  # of the images with ques
 
 
 def read(files: Files) -> pa.Table:
-    """The triplets of question_answers.json, split around dataset_v7w_telling.json.
-
-    If the latter is missing, Visual7W_decoys.zip is used, which lists the same images.
-    """
+    """The triplets of question_answers.json, split around Visual7W's questions or else its released decoys."""
     visual7w_splits = visual7w.read_image_splits(files)
     file = files.find(QUESTIONS)
     parts, listed = [], []

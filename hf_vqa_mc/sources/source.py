@@ -37,11 +37,8 @@ def reference(key: str) -> str:
 
 def warn_about_counts(name: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
     """Warn with CountMismatch, from the caller's caller, if a split has more or fewer rows than expected."""
-    differences = [
-        f"{found[split]:,} in {split} where {number:,} were expected"
-        for split, number in expected.items()
-        if found[split] != number
-    ]
+    wrong = {split: number for split, number in expected.items() if found[split] != number}
+    differences = [f"{found[split]:,} in {split} where {n:,} were expected" for split, n in wrong.items()]
     if differences:
         message = f"{name} does not have the published number of questions: {'; '.join(differences)}"
         warnings.warn(CountMismatch(message), stacklevel=3)

@@ -100,23 +100,13 @@ def read_annotated(
     question_columns: Callable[[Records], pa.Table],
     annotation_columns: Callable[[Records], pa.Table],
 ) -> pa.Table:
-    """The columns of questions and annotations in VQA's file layout: one row per question, in the file's order.
-
-    The two functions convert records of the lists ``questions`` and ``annotations`` to tables with ``question_id`` and
-    ``image_id``.
-    """
+    """Questions with their annotations in VQA's file layout: one row per question, in the file's order."""
     both = (questions_file, "questions", question_columns), (annotations_file, "annotations", annotation_columns)
-    questions, annotations = (
-        pa.concat_tables(columns(records) for records in read_records(file, key)).combine_chunks()
-        for file, key, columns in both
-    )
-    rows = matching_rows(
-        questions["question_id"],
-        annotations["question_id"],
-        field="question_id",
-        locations=(questions_file.location, annotations_file.location),
-        lists=("questions", "annotations"),
-    )
+    parts = [[columns(records) for records in read_records(file, key)] for file, key, columns in both]
+    questions, annotations = (pa.concat_tables(part).combine_chunks() for part in parts)
+    ids, files = (questions["question_id"], annotations["question_id"]), (questions_file, annotations_file)
+    locations = files[0].location, files[1].location
+    rows = matching_rows(*ids, "question_id", locations, ("questions", "annotations"))
     annotations = annotations.take(rows).combine_chunks()
     for name in set(annotations.column_names).difference(questions.column_names):
         questions = questions.append_column(name, annotations[name])
@@ -124,33 +114,23 @@ def read_annotated(
 
 
 def matching_rows(
-    ids: pa.ChunkedArray,
-    other_ids: pa.ChunkedArray,
-    *,
-    field: str,
-    locations: tuple[str, str],
-    lists: tuple[str, str] = ("records", "records"),
+    ids: pa.ChunkedArray, other_ids: pa.ChunkedArray, field: str, locations: tuple[str, str], lists: tuple[str, str]
 ) -> pa.Array:
-    """The index of each id of one file's records among another's; both must have the same unique ids.
-
-    ``field``, ``locations`` and ``lists`` name the ids, the two files and their records in messages.
-    """
+    """The index of each id among another file's same unique ids; the other arguments are for messages."""
     for some, location, name in zip((ids, other_ids), locations, lists, strict=True):
         counts = pc.value_counts(some)
         repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
         if len(repeated):
             at = np.flatnonzero(pc.equal(some, repeated[0]).to_numpy())
-            raise InputError(
-                f"{location}, {name}[{at[1]}], field {field!r}: {repeated[0]} occurs already in {name}[{at[0]}]"
-            )
+            again = f"{repeated[0]} occurs already in {name}[{at[0]}]"
+            raise InputError(f"{location}, {name}[{at[1]}], field {field!r}: {again}")
     rows = pc.index_in(ids, value_set=other_ids)
     missing = ids.filter(pc.is_null(rows))
     if not len(missing) and len(other_ids) > len(ids):
         missing = other_ids.filter(pc.invert(pc.is_in(other_ids, value_set=ids)))
         locations, lists = (locations[1], locations[0]), (lists[1], lists[0])
     if len(missing):
-        raise InputError(
-            f"{locations[0]}: {len(missing):,} of the {lists[0]}, such as {field} {missing[0]}, are not among the "
-            f"{lists[1]} of {locations[1]}; expected the same in both"
-        )
+        lost = f"{len(missing):,} of the {lists[0]}, such as {field} {missing[0]}"
+        among = f"are not among the {lists[1]} of {locations[1]}"
+        raise InputError(f"{locations[0]}: {lost}, {among}; expected the same in both")
     return rows.combine_chunks()

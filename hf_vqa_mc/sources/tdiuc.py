@@ -25,18 +25,8 @@ NOT_IN_TAIL = (ABSURD, PRESENCE)
 GENOME_OFFSET = 10_000_000_000
 """Added by vqa-mc generate to Visual Genome's ids of images that are not COCO's, as both count from 1."""
 
-SCHEMA = pa.schema(
-    [
-        ("question_id", pa.string()),
-        ("image_id", pa.string()),
-        ("question", pa.string()),
-        ("question_type", pa.string()),
-        ("answer", pa.string()),
-        ("answers", pa.list_(ANSWER)),
-        ("ans_source", pa.string()),
-        ("image_file", pa.string()),
-    ]
-)
+NAMES = ("question_id", "image_id", "question", "question_type", "answer", "answers", "ans_source", "image_file")
+SCHEMA = pa.schema([(name, pa.list_(ANSWER) if name == "answers" else pa.string()) for name in NAMES])
 COLUMNS = {
     "question_id, image_id, question": "as in the question file",
     "question_type": f"one of {', '.join(sorted(QUESTION_TYPES))}",
@@ -47,11 +37,8 @@ COLUMNS = {
     "annotation file",
     "image_file": "COCO's name for the image, that of 2017 if no file gives the subset of 2014; or Visual Genome's",
 }
-TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS = TOGETHER = (
-    ("question_type", "answer"),
-    ("ans_source", "answer"),
-    ("question_type", "ans_source"),
-)
+TYPES_ANSWERS, ORIGINS_ANSWERS = ("question_type", "answer"), ("ans_source", "answer")
+TYPES_ORIGINS = ("question_type", "ans_source")
 SAME = ("question_id", "image_id", "question", "question_type", "image_file")
 """The columns of a triplet table that are those of ``SCHEMA``."""
 _kept: "WeakKeyDictionary[Files, dict[str, pa.Table]]" = WeakKeyDictionary()
@@ -105,10 +92,7 @@ def statistics(counts: Counts) -> dict[str, Any]:
 
 
 def read_splits(files: Files) -> dict[str, pa.Table]:
-    """The rows of each split of the files, tables ``SCHEMA``.
-
-    Question ids are the publisher's; if some occur in both files, all are prefixed with their subset.
-    """
+    """The rows of each split, tables ``SCHEMA``; ids that occur in both files are prefixed with their subset."""
     if files in _kept:
         return _kept[files]
     found = {V1.subsets[subset]: _read_subset(files, subset) for subset in available_subsets(files, {})}
@@ -128,11 +112,8 @@ def available_subsets(files: Files, not_read: dict[str, str]) -> list[str]:
     """The subsets with files; files without questions (as vqa-mc generate may write) are added to ``not_read``."""
     present = [subset for subset in V1.subsets if files.has(V1.questions_name(subset))]
     lists = (("questions", V1.questions_name), ("annotations", V1.annotations_name))
-    empty = [
-        subset
-        for subset in present
-        if all(files.has(name(subset)) and not any(list_items(files.find(name(subset)), key)) for key, name in lists)
-    ]
+    whole = [subset for subset in present if all(files.has(name(subset)) for _, name in lists)]
+    empty = [one for one in whole if not any(any(list_items(files.find(name(one)), key)) for key, name in lists)]
     if len(empty) == len(present):
         return present  # reading them reports that they are empty
     not_read.update({V1.questions_name(subset): "it holds no questions" for subset in empty})
@@ -177,7 +158,7 @@ OPEN = OpenEnded(
     splits=lambda files, not_read: tuple(V1.subsets[subset] for subset in available_subsets(files, not_read)),
     needs=V1.questions_name("train2014"),
     read=lambda files, split, _: iter([read_splits(files)[split]]),
-    together=TOGETHER,
+    together=(TYPES_ANSWERS, ORIGINS_ANSWERS, TYPES_ORIGINS),
     statistics=statistics,
 )
 TAIL = replace(

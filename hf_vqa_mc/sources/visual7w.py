@@ -13,9 +13,7 @@ DECOYS = {split: f"v7w_{split}_decoys.json" for split in ("train", "val", "test"
 SPLIT_NAMES = {"train": "train", "val": "validation", "test": "test"}
 DECOYS_PER_QUESTION = 3  # written by humans: Chao et al. 2018, Table 2; as many IoU and as many QoU were released
 
-TELLING_ZIP = RemoteFile(
-    url="https://ai.stanford.edu/~yukez/papers/resources/dataset_v7w_telling.zip", holds=(TELLING,)
-)
+TELLING_ZIP = RemoteFile("https://ai.stanford.edu/~yukez/papers/resources/dataset_v7w_telling.zip", (TELLING,))
 DECOYS_ZIP = RemoteFile(
     # The authors' page is http://www.teds.usc.edu/website_vqa/; their other decoys are published under this address.
     url="http://hexianghu.com/vqa-negative-decoys/Visual7W_decoys.zip",
@@ -72,13 +70,8 @@ def add_released_decoys(files: Files, triplets: pa.Table) -> pa.Table:
         for records in read_records(files.find(name))
     )
     location = " and ".join(dict.fromkeys(str(files.find(name).path) for name in DECOYS.values()))
-    rows = matching_rows(
-        triplets["question_id"],
-        decoys["qa_id"],
-        field="qa_id",
-        locations=(TELLING, location),
-        lists=("questions", "released decoys"),
-    )
+    ids = triplets["question_id"], decoys["qa_id"]
+    rows = matching_rows(*ids, "qa_id", (TELLING, location), ("questions", "released decoys"))
     decoys = decoys.take(rows)
     for name in RELEASED_DECOYS.names:
         triplets = triplets.append_column(RELEASED_DECOYS.field(name), decoys[name])

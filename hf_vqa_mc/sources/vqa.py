@@ -30,18 +30,8 @@ from hf_vqa_mc.sources.vqa_files import (
 )
 from hf_vqa_mc.text.normalisation import YES_NO
 
-SCHEMA = pa.schema(
-    [
-        ("question_id", pa.string()),
-        ("image_id", pa.string()),
-        ("question", pa.string()),
-        ("question_type", pa.string()),
-        ("answer_type", pa.string()),
-        ("answer", pa.string()),
-        ("answers", pa.list_(ANSWER)),
-        ("image_file", pa.string()),
-    ]
-)
+NAMES = ("question_id", "image_id", "question", "question_type", "answer_type", "answer", "answers", "image_file")
+SCHEMA = pa.schema([(name, pa.list_(ANSWER) if name == "answers" else pa.string()) for name in NAMES])
 COLUMNS = {
     "question_id, image_id, question": "as in the question file",
     "question_type": 'first words of the question, as in the annotation file; "" in the test split',
@@ -52,11 +42,8 @@ COLUMNS = {
     'no; "" where a record has none); empty in the test split',
     "image_file": "the publisher's name for the image",
 }
-QUESTION_TYPES, ANSWER_TYPES, AGREEMENT = TOGETHER = (
-    ("question_type", "answer"),
-    ("answer_type", "answer"),
-    ("answer_type", "agreeing"),
-)
+QUESTION_TYPES, ANSWER_TYPES = ("question_type", "answer"), ("answer_type", "answer")
+AGREEMENT = ("answer_type", "agreeing")
 
 
 def open_config(name: str, release: Release, expected_counts: Mapping[str, int]) -> OpenEnded:
@@ -77,7 +64,7 @@ def open_config(name: str, release: Release, expected_counts: Mapping[str, int])
         splits=lambda files, not_read: tuple(_subsets(release, files, not_read)),
         needs=release.questions_name(next(iter(release.subsets))),
         read=read,
-        together=TOGETHER,
+        together=(QUESTION_TYPES, ANSWER_TYPES, AGREEMENT),
         statistics=statistics,
         counted=_counted,
         expected_counts=expected_counts,
@@ -135,10 +122,7 @@ SAME = ("question_id", "image_id", "question", "question_type", "answer_type", "
 
 
 def read(files: Files, release: Release = V1) -> pa.Table:
-    """The triplets of both subsets with answers, from the first task with a question file.
-
-    Decoys are the other 17 choices, or none in open-ended files.
-    """
+    """The triplets of both annotated subsets, of the first task with a question file: with 17 decoys or none."""
     named = ((task, release.questions_name(subset, task)) for task in release.tasks for subset in release.subsets)
     task = next((task for task, name in named if files.has(name)), release.tasks[0])
     return in_split_order([read_subset(files, subset, release, task) for subset in release.subsets])

@@ -58,9 +58,8 @@ def read_pairs(files: Files, subset: str) -> pa.Table:
         rows = pc.index_in(pa.array(ids, pa.string()), value_set=questions["question_id"].combine_chunks())
         if rows.null_count:
             at = pc.index(pc.is_null(rows), True).as_py()
-            raise InputError(
-                f"{file.location}, pair {at}: question_id {ids[at]} is not among the questions of {location}"
-            )
+            unknown = f"question_id {ids[at]} is not among the questions of {location}"
+            raise InputError(f"{file.location}, pair {at}: {unknown}")
         ends.append(questions.take(rows))
     columns = {"question": ends[0]["question"], "question_type": ends[0]["question_type"]}
     for prefix, end in zip(("", OTHER), ends, strict=True):
@@ -105,14 +104,10 @@ def statistics(counts: Counts) -> dict[str, Any]:
     bits = {name: [open_ended.entropy(groups[name].values()) for groups in (first, both)] for name in first}
     title = "Pairs by question type, and the entropy of answers: of the first questions (before), of all (after)"
     columns = ["question type", "pairs", "same answer", "before (bits)", "after (bits)"]
-    rows = [
-        [name, pairs[name], equal[name], *bits[name]] for name in sorted(pairs, key=lambda name: (-pairs[name], name))
-    ]
-    return {
-        **figures,
-        "pairs": {"all": sum(pairs.values()), "same_answer": equal.total()},
-        "tables": [{"title": title, "columns": columns, "rows": rows}],
-    }
+    order = sorted(pairs, key=lambda name: (-pairs[name], name))
+    rows = [[name, pairs[name], equal[name], *bits[name]] for name in order]
+    table = {"title": title, "columns": columns, "rows": rows}
+    return {**figures, "pairs": {"all": sum(pairs.values()), "same_answer": equal.total()}, "tables": [table]}
 
 
 VQA2_PAIRS = OpenEnded(
@@ -163,10 +158,7 @@ VQA2 = Source(
         ),
     ),
     consensus=True,
-    open_ended=(
-        VQA2_PAIRS,
-        open_config("vqa2_open", V2, {"train": 443_757, "validation": 214_354, "test": 447_793}),
-    ),
+    open_ended=(VQA2_PAIRS, open_config("vqa2_open", V2, {"train": 443_757, "validation": 214_354, "test": 447_793})),
     has_triplets=V2.has_annotated,
     scored_as_published=True,
 )

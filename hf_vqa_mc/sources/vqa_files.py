@@ -107,10 +107,8 @@ ABSTRACT = Release(
 
 def id_columns(records: Records) -> dict[str, pa.Array]:
     """The columns that questions and annotations share."""
-    return {
-        "question_id": pa.array(records.ids("question_id"), pa.string()),
-        "image_id": pa.array(records.whole_numbers("image_id"), pa.int64()),
-    }
+    image_ids = pa.array(records.whole_numbers("image_id"), pa.int64())
+    return {"question_id": pa.array(records.ids("question_id"), pa.string()), "image_id": image_ids}
 
 
 def answer_lists(records: Records) -> pa.ListArray:

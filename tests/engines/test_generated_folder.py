@@ -4,16 +4,18 @@ import json
 
 import pytest
 
-from hf_vqa_mc.engines.settings import check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import FOLDERS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.outputs import MANIFEST
+from hf_vqa_mc.io.atomic import new_folder
+from hf_vqa_mc.io.outputs import MANIFEST, check_output
 from hf_vqa_mc.sources.source import STATISTICS
 
 
 def write(output, text, engine="gqa", overwrite=False):
-    with generated_folder(output, engine, overwrite) as folder:
-        (folder / "questions.json").write_text(text)
-        (folder / STATISTICS).write_text(json.dumps({"engine": engine}))
+    with new_folder(output, FOLDERS[engine], overwrite) as new:
+        (new.tree / "questions.json").write_text(text)
+        (new.tree / STATISTICS).write_text(json.dumps({"engine": engine}))
+        new.publish()
 
 
 def test_a_folder_is_written_and_written_again(tmp_path):
@@ -24,9 +26,10 @@ def test_a_folder_is_written_and_written_again(tmp_path):
 
 
 def test_what_others_put_into_it_stays_and_old_files_of_the_engine_go(tmp_path):
-    with generated_folder(tmp_path / "made", "gqa") as folder:
-        (folder / "challenge.json").write_text("{}")
-        (folder / STATISTICS).write_text(json.dumps({"engine": "gqa"}))
+    with new_folder(tmp_path / "made", FOLDERS["gqa"]) as new:
+        (new.tree / "challenge.json").write_text("{}")
+        (new.tree / STATISTICS).write_text(json.dumps({"engine": "gqa"}))
+        new.publish()
     (tmp_path / "made" / "notes.txt").write_text("mine")
     write(tmp_path / "made", "one", overwrite=True)
     names = {path.name for path in (tmp_path / "made").iterdir()}
@@ -42,8 +45,8 @@ def test_an_empty_folder_is_taken(tmp_path):
 
 def test_after_an_error_all_is_as_before(tmp_path):
     write(tmp_path / "made", "one")
-    with pytest.raises(KeyError), generated_folder(tmp_path / "made", "gqa") as folder:
-        (folder / "questions.json").write_text("half")
+    with pytest.raises(KeyError), new_folder(tmp_path / "made", FOLDERS["gqa"]) as new:
+        (new.tree / "questions.json").write_text("half")
         raise KeyError
     assert (tmp_path / "made" / "questions.json").read_text() == "one"
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
@@ -71,9 +74,9 @@ def test_what_another_wrote_is_left_alone(tmp_path, message):
 def test_paths_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; give a folder"):
-        check_generated_folder(tmp_path / "file", "gqa")
+        check_output(tmp_path / "file", FOLDERS["gqa"])
     with pytest.raises(InputError, match="create it first"):
-        check_generated_folder(tmp_path / "nowhere" / "made", "gqa")
+        check_output(tmp_path / "nowhere" / "made", FOLDERS["gqa"])
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="the current directory, which vqa-mc generate gqa would replace"):
-        check_generated_folder(tmp_path, "gqa")
+        check_output(tmp_path, FOLDERS["gqa"])

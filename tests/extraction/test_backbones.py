@@ -232,9 +232,9 @@ def test_a_name_that_is_nowhere_says_what_was_expected(monkeypatch):
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ConnectionError, match=r"--backbone pixel is not a local folder.*did you mean pixels\?"):
-        VisionModel("pixel")
+        VisionModel("pixel", None, None, None)
     with pytest.raises(InputError, match=r"--backbone a/b/c: no such folder; expected pixels"):
-        VisionModel("a/b/c")
+        VisionModel("a/b/c", None, None, None)
 
 
 def test_a_model_in_the_hub_s_cache_goes_by_its_name_and_commit(monkeypatch, tmp_path):

@@ -46,7 +46,7 @@ def test_regions_are_the_boxes_scores_and_labels_that_transformers_finds(folders
         if not any(np.allclose(inside, other[:4]) for other in expected):  # several labels of one query
             expected.append([*inside, score, label])
     expected = np.array(sorted(expected, key=lambda one: -one[4]))
-    (regions,) = regions_of(Detector(str(folders[name]), ALL), image)
+    (regions,) = regions_of(Detector(str(folders[name]), ALL, None, None), image)
     count = len(expected)
     assert count > QUERIES // 2
     pixels = regions.boxes[:count] * [*size, *size, 1, 1]
@@ -59,7 +59,7 @@ def test_regions_are_the_boxes_scores_and_labels_that_transformers_finds(folders
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_regions_of_an_image_do_not_depend_on_its_batch(folders, name):
-    detector = Detector(str(folders[name]), ALL)
+    detector = Detector(str(folders[name]), ALL, None, None)
     for image, together in zip(IMAGES, regions_of(detector, *IMAGES), strict=True):
         (alone,) = regions_of(detector, image)
         np.testing.assert_allclose(together.features, alone.features, atol=1e-4)
@@ -68,9 +68,9 @@ def test_the_regions_of_an_image_do_not_depend_on_its_batch(folders, name):
 
 @pytest.mark.parametrize(("fewest", "most"), [(1, 15), (4, 15), (1, 3), (15, 15), (20, 100)])
 def test_regions_above_the_threshold_are_kept_within_the_limits(folders, fewest, most):
-    every = regions_of(Detector(str(folders["detr"]), ALL), *IMAGES)
+    every = regions_of(Detector(str(folders["detr"]), ALL, None, None), *IMAGES)
     threshold = float(np.median([one.boxes[6, 4] for one in every]))
-    some = regions_of(Detector(str(folders["detr"]), RegionKind(fewest, most, threshold)), *IMAGES)
+    some = regions_of(Detector(str(folders["detr"]), RegionKind(fewest, most, threshold), None, None), *IMAGES)
     for found, whole in zip(some, every, strict=True):
         above = int((whole.boxes[:, 4] >= threshold).sum())
         assert len(found.boxes) == min(max(above, fewest), most, QUERIES)
@@ -79,7 +79,7 @@ def test_regions_above_the_threshold_are_kept_within_the_limits(folders, fewest,
 
 
 def test_bfloat16_is_near_float32(folders):
-    exact, coarse = (Detector(str(folders["detr"]), ALL, precision=name) for name in ("float32", "bfloat16"))
+    exact, coarse = (Detector(str(folders["detr"]), ALL, None, name) for name in ("float32", "bfloat16"))
     (of_exact,), (of_coarse,) = (regions_of(one, noise(0)) for one in (exact, coarse))
     assert np.abs(np.sort(of_exact.boxes, 0) - np.sort(of_coarse.boxes, 0)).max() < 0.05
     assert coarse.kind.folder_name == f"{exact.kind.folder_name}-bfloat16"
@@ -155,7 +155,7 @@ def without_heads(folder):
 def test_other_models_are_one_error_that_names_the_option(tmp_path, write, message):
     write(tmp_path / "model")
     with pytest.raises(InputError, match=f"--detector .*model.*{message}"):
-        Detector(str(tmp_path / "model"), ALL)
+        Detector(str(tmp_path / "model"), ALL, None, None)
 
 
 def test_a_name_that_is_nowhere_is_one_error(monkeypatch):
@@ -164,4 +164,4 @@ def test_a_name_that_is_nowhere_is_one_error(monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     expected = "--detector some/detr is not a local folder, .*; expected a folder, or a name on the Hub"
     with pytest.raises(ConnectionError, match=expected):
-        Detector("some/detr", ALL)
+        Detector("some/detr", ALL, None, None)

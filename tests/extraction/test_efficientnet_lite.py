@@ -142,4 +142,4 @@ def test_a_misspelt_name_is_corrected(monkeypatch):
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ConnectionError, match=r"did you mean efficientnet-lite1\?"):
-        VisionModel("efficientnet-lite0")
+        VisionModel("efficientnet-lite0", None, None, None)

@@ -20,17 +20,17 @@ first two words, whose prior is the frequency among all. The probability that th
 The nearest images are exact: a float32 matrix product selects candidates, float64 decides.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.decoys.candidates import Float32s, Float64s, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.word_bags import WordBags
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
@@ -47,22 +47,21 @@ _ROUNDING = 2.0**-24
 class Nearest(NamedTuple):
     """The k images nearest to each image, nearest first; ties in the order of the images."""
 
-    images: NDArray[np.int32]  # (images, k)
-    distances: NDArray[np.float64]  # (images, k): Euclidean
+    images: Int32s  # (images, k)
+    distances: Float64s  # (images, k): Euclidean
 
 
-def check_features(features: NDArray[np.float32], image_ids: Sequence[str]) -> None:
+def check_features(features: Float32s, image_ids: Sequence[str]) -> None:
     """Raise InputError unless the vector of each image is finite."""
     for start in range(0, len(features), _IMAGES):
         broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
         if len(broken):
-            raise InputError(
-                f"the features of the image with image_id {image_ids[start + broken[0]]!r} are not finite (NaN "
-                "or infinity); run vqa-mc features again"
-            )
+            name = image_ids[start + broken[0]]
+            what = f"the features of the image with image_id {name!r} are not finite (NaN or infinity)"
+            raise InputError(f"{what}; run vqa-mc features again")
 
 
-def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[int], None] | None = None) -> Nearest:
+def nearest_images(features: Float32s, k: int, progress: Callable[[int], None] | None = None) -> Nearest:
     """Find the k other images nearest to each image by Euclidean distance of finite features (images, dim)."""
     n, k = len(features), min(k, max(len(features) - 1, 0))
     found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
@@ -75,64 +74,36 @@ def nearest_images(features: NDArray[np.float32], k: int, progress: Callable[[in
     slack = (features.shape[1] + 16) * _ROUNDING
     for start in range(0, n, _QUERIES):
         queries = features[start : start + _QUERIES]
-        mine, my_squares = _centred(queries, centre, scale)
-        images, squares = found.images[start : start + _QUERIES], found.distances[start : start + _QUERIES]
+        mine, squares = _centred(queries, centre, scale)
+        rows, parts = np.arange(len(queries)), []
+        upper = np.full((len(queries), k), np.inf)  # the smallest upper bounds so far
         for first in range(0, n, _IMAGES):
-            block = features[first : first + _IMAGES]
-            theirs, their_squares = _centred(block, centre, scale)
-            products = mine @ theirs.T
-            _merge(queries, block, start, first, products, my_squares, their_squares, slack, scale, images, squares)
-        np.sqrt(squares, out=squares)
+            theirs, their_squares = _centred(features[first : first + _IMAGES], centre, scale)
+            about = squares[:, None] + their_squares - 2.0 * (mine @ theirs.T)
+            error = slack * (np.sqrt(squares)[:, None] + np.sqrt(their_squares)) ** 2
+            own = start + rows - first
+            is_here = (own >= 0) & (own < len(theirs))
+            about[rows[is_here], own[is_here]] = np.inf
+            upper = np.partition(np.hstack((upper, about + error)), k - 1)[:, :k]
+            lower = about - error
+            row, column = np.nonzero(lower <= upper[:, k - 1 :])
+            parts.append((row, first + column, lower[row, column]))
+        row, column, bound = map(np.concatenate, zip(*parts, strict=True))
+        near = bound <= upper[row, k - 1]
+        order = np.lexsort((column[near], row[near]))
+        for at, images in enumerate(np.split(column[near][order], np.searchsorted(row[near][order], rows[1:]))):
+            differences = queries[at].astype(np.float64) - features[images]
+            exact = np.cumsum(differences * differences, axis=1)[:, -1]
+            best = np.argsort(exact, kind="stable")[:k]
+            found.images[start + at], found.distances[start + at] = images[best], np.sqrt(exact[best])
         if progress:
             progress(min(start + _QUERIES, n))
     return found
 
 
-def _centred(
-    features: NDArray[np.float32], centre: NDArray[np.float64], scale: float
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _centred(features: Float32s, centre: Float64s, scale: float) -> tuple[Float32s, Float64s]:
     exact = (features - centre) * scale
     return exact.astype(np.float32), np.einsum("ij,ij->i", exact, exact)
-
-
-@njit(cache=True, nogil=True)
-def _merge(
-    queries: NDArray[np.float32],
-    block: NDArray[np.float32],
-    first_query: int,
-    first_image: int,
-    products: NDArray[np.float32],
-    query_squares: NDArray[np.float64],
-    block_squares: NDArray[np.float64],
-    slack: float,
-    scale: float,
-    images: NDArray[np.int32],
-    squares: NDArray[np.float64],
-) -> None:
-    """Insert the images of a block that are near enough into the sorted lists of some queries."""
-    last = images.shape[1] - 1
-    query_lengths, block_lengths = np.sqrt(query_squares), np.sqrt(block_squares)
-    for i in range(len(queries)):
-        bound = squares[i, last] * scale * scale
-        for j in range(len(block)):
-            if first_query + i == first_image + j:
-                continue
-            about = query_squares[i] + block_squares[j] - 2.0 * products[i, j]
-            length = query_lengths[i] + block_lengths[j]
-            if about - slack * length * length > bound:
-                continue
-            square = 0.0
-            for d in range(queries.shape[1]):
-                difference = np.float64(queries[i, d]) - np.float64(block[j, d])
-                square += difference * difference
-            if not square < squares[i, last]:
-                continue
-            at = last
-            while at > 0 and square < squares[i, at - 1]:
-                squares[i, at], images[i, at] = squares[i, at - 1], images[i, at - 1]
-                at -= 1
-            squares[i, at], images[i, at] = square, first_image + j
-            bound = squares[i, last] * scale * scale
 
 
 N_CANDIDATES = 24  # nearest images shown to a worker (Goyal et al. 2017, Sect. 3)
@@ -162,7 +133,7 @@ _QUESTIONS_PER_TASK = 1024
 
 
 def complementary(
-    features: NDArray[np.float32],
+    features: Float32s,
     image_ids: Sequence[str],
     triplets: pa.Table,
     *,
@@ -182,10 +153,8 @@ def complementary(
     of the triplets, and statistics for JSON.
     """
     check_features(features, image_ids)
-    index = {image_id: number for number, image_id in enumerate(image_ids)}
-    images = np.array(
-        [index.get(one, -1) for one in check_triplets(triplets, "triplets")["image_id"].to_pylist()], np.int32
-    )
+    given = check_triplets(triplets, "triplets")["image_id"].to_pylist()
+    images = pd.Index(list(image_ids), dtype=object).get_indexer(pd.Index(given, dtype=object)).astype(np.int32)
     if not (images >= 0).any():
         mine, others = triplets["image_id"][0].as_py(), f", such as {image_ids[0]!r}" if image_ids else ""
         raise InputError(
@@ -196,25 +165,7 @@ def complementary(
     questions, answers = table["question"].to_pylist(), table["target"].to_pylist()
     near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
     candidates = near.images[images]  # int32 (questions, candidates)
-    bags = WordBags.group(questions)
-    numbers: dict[str, int] = {}
-    keys = np.array([numbers.setdefault(comparable(text), len(numbers)) for text in answers], np.int32)
-    differs, evidence = np.empty(candidates.shape), np.empty(candidates.shape)
-    over_ranges(
-        _estimate,
-        len(questions),
-        _QUESTIONS_PER_TASK,
-        candidates,
-        near,
-        near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances)),
-        keys,
-        np.argsort(images, kind="stable"),
-        starts(np.bincount(images, minlength=len(near.images))),
-        _priors(questions, bags, keys),
-        (bags.of_question, bags.words, bags.word_starts, bags.squares),
-        differs,
-        evidence,
-    )
+    differs, evidence = _estimates(questions, answers, images, near)
     premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
@@ -223,7 +174,7 @@ def complementary(
             progress("premises", row, len(questions))
     progress("premises", len(questions), len(questions))
     width = candidates.shape[1]
-    order = np.lexsort((np.broadcast_to(np.arange(width), candidates.shape), -differs, judged == FAILS))
+    order = np.lexsort((-differs, judged == FAILS))
     parts: tuple[NDArray[Any], ...] = (candidates, near.distances[images], differs, evidence, judged)
     candidates, distances, differs, evidence, judged = (np.take_along_axis(part, order, axis=1) for part in parts)
     lists: list[pa.Array] = [pa.array(image_ids, pa.string()).take(pa.array(candidates.ravel()))]
@@ -251,45 +202,43 @@ def complementary(
     return pa.Table.from_arrays(columns, schema=COMPLEMENTARY), figures
 
 
-def _priors(questions: Sequence[str], bags: WordBags, answers: NDArray[np.int32]) -> NDArray[np.float64]:
+def _estimates(questions: list[str], answers: list[str], images: Int32s, near: Nearest) -> tuple[Float64s, Float64s]:
+    """The probability that the answer differs, and the evidence of the estimate, float64 (questions, candidates)."""
+    candidates, bags = near.images[images], WordBags.group(questions)
+    keys = pd.factorize(np.array([comparable(text) for text in answers], object))[0].astype(np.int32)
+    reach = near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances))
+    of_image, image_starts = np.argsort(images, kind="stable"), starts(np.bincount(images, minlength=len(near.images)))
+    words_of = bags.of_question, bags.words, bags.word_starts, bags.squares
+    found = np.empty(candidates.shape), np.empty(candidates.shape)
+    given = candidates, near, reach, keys, of_image, image_starts, _priors(questions, bags, keys), words_of
+    over_ranges(_estimate, len(questions), _QUESTIONS_PER_TASK, *given, *found)
+    return found
+
+
+def _priors(questions: Sequence[str], bags: WordBags, answers: Int32s) -> Float64s:
     """P(a | q) of each question's own answer, float64 (questions,) in [0, 1]."""
-    numbers: dict[tuple[str, ...], int] = {}
-    openings = [numbers.setdefault(tuple(words(text)[:_OPENING]), len(numbers)) for text in questions]
+    openings = [" ".join(words(text)[:_OPENING]) for text in questions]
     alone = np.arange(len(answers)) + bags.size  # a question without words is a group of its own
     same_words = np.where(bags.of_question >= 0, bags.of_question, alone)
     shares = np.zeros(len(answers))
-    for groups in ([0] * len(answers), openings, same_words.tolist()):
-        pairs = list(zip(groups, answers.tolist(), strict=True))
-        of_pair, of_group = Counter(pairs), Counter(groups)
-        same = np.array([of_pair[pair] for pair in pairs]) - 1
-        others = np.array([of_group[group] for group in groups]) - 1
-        shares = (same + shares) / (others + 1)
+    for groups in (np.zeros(len(answers)), openings, same_words):
+        rows = pd.DataFrame({"group": groups, "answer": answers})
+        same, others = (rows.groupby(by)["answer"].transform("size") - 1 for by in (["group", "answer"], "group"))
+        shares = ((same + shares) / (others + 1)).to_numpy()
     return shares
 
 
 @njit(cache=True)
-def _cosine(
-    one: int, other: int, words_of: NDArray[np.int32], word_starts: NDArray[np.int64], squares: NDArray[np.int64]
-) -> float:
-    """Cosine of the word counts of two bags, whose words are sorted."""
+def _cosine(one: int, other: int, words_of: Int32s, word_starts: Int64s, squares: Int64s) -> float:
+    """Cosine of the word counts of two bags."""
     if one < 0 or other < 0:
         return 0.0
     if one == other:
         return 1.0
-    a, a_end, b, b_end = word_starts[one], word_starts[one + 1], word_starts[other], word_starts[other + 1]
     product = 0
-    while a < a_end and b < b_end:
-        if words_of[a] < words_of[b]:
-            a += 1
-        elif words_of[a] > words_of[b]:
-            b += 1
-        else:
-            word, mine, theirs = words_of[a], 0, 0
-            while a < a_end and words_of[a] == word:
-                a, mine = a + 1, mine + 1
-            while b < b_end and words_of[b] == word:
-                b, theirs = b + 1, theirs + 1
-            product += mine * theirs
+    for a in range(word_starts[one], word_starts[one + 1]):
+        for b in range(word_starts[other], word_starts[other + 1]):
+            product += words_of[a] == words_of[b]
     return float(product / np.sqrt(np.float64(squares[one]) * np.float64(squares[other])))
 
 
@@ -297,16 +246,16 @@ def _cosine(
 def _estimate(
     first: int,
     last: int,
-    candidates: NDArray[np.int32],
+    candidates: Int32s,
     near: Nearest,
-    reach: NDArray[np.float64],
-    answers: NDArray[np.int32],
-    of_image: NDArray[np.int64],
-    image_starts: NDArray[np.int64],
-    priors: NDArray[np.float64],
-    bags: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
-    differs: NDArray[np.float64],
-    evidence: NDArray[np.float64],
+    reach: Float64s,
+    answers: Int32s,
+    of_image: Int64s,
+    image_starts: Int64s,
+    priors: Float64s,
+    bags: tuple[Int32s, Int32s, Int64s, Int64s],
+    differs: Float64s,
+    evidence: Float64s,
 ) -> None:
     """Fill in the rows of some questions; image i has ``of_image[image_starts[i] : image_starts[i + 1]]``."""
     bag_of, words_of, word_starts, squares = bags
@@ -345,11 +294,7 @@ def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozenset[str]]:
-    """Read the categories of the objects in each image of COCO's ``instances_*.json``, and all categories.
-
-    Images without objects have an empty set. All files must have the same categories and list the images of all their
-    annotations, since objects that are missing from a truncated file would count as absent.
-    """
+    """The categories of objects in each image of COCO's ``instances_*.json``, maybe none, and all categories."""
     objects: dict[str, set[str]] = {}
     known: frozenset[str] | None = None
     for path in paths:
@@ -365,17 +310,13 @@ def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozense
                 annotated += zip(records.ids("image_id"), records.ids("category_id"), strict=True)
         categories = frozenset(names.values())
         if known is not None and categories != known:
-            raise InputError(
-                f"{path}: its {len(categories)} categories are not the {len(known)} of {paths[0]}; use files "
-                "of the same release"
-            )
+            differ = f"its {len(categories)} categories are not the {len(known)} of {paths[0]}"
+            raise InputError(f"{path}: {differ}; use files of the same release")
         known = categories
         objects |= {image_id: set() for image_id in sorted(listed - objects.keys())}
         if unlisted := {image_id for image_id, _ in annotated} - listed:
-            raise InputError(
-                f"{path}: image {min(unlisted)} is annotated, but not in the list 'images': the file is truncated; "
-                "use the whole file"
-            )
+            lost = f"image {min(unlisted)} is annotated, but not in the list 'images'"
+            raise InputError(f"{path}: {lost}: the file is truncated; use the whole file")
         for image_id, category in annotated:
             objects[image_id].add(names[category])
     return objects, known or frozenset()

@@ -118,15 +118,13 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     ('women', 'table', 'old wooden table')
     """
     spoken, adjectives = words(text), load_wordnet().adjectives
-    qualities = [
-        word not in _NOT_OBJECTS and not word.endswith("ing") and bool(adjectives.senses(word)) for word in spoken
-    ]
+    is_other = [word in _NOT_OBJECTS or word.endswith("ing") or not adjectives.senses(word) for word in spoken]
     found: list[str] = []
     for one in _named_in(spoken):
         if spoken[one.start] in _PRONOUNS:
             continue
         start = one.start
-        while start and qualities[start - 1]:
+        while start and not is_other[start - 1]:
             start -= 1
         found += [" ".join(spoken[one.start : one.end]), " ".join(spoken[start : one.end])]
     return tuple(dict.fromkeys(found))

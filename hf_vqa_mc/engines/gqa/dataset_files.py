@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from itertools import product
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.engines.gqa.entailment import Entailments
-from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NO, OPPOSITE, SHORT, YES, Question, published, semantic_text
+from hf_vqa_mc.engines.gqa.executor import NO, OPPOSITE, SHORT, YES, Question, published, semantic_text
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.gqa.selection import ROW, Bools, QuestionTable
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
 DIGITS = 4  # of the question's number in its id
@@ -34,9 +34,7 @@ def question_id(image_id: str, number: int) -> str:
     return f"{image_id}{number:0{DIGITS}}"
 
 
-def question_record(
-    question: Question, image_id: str, entailed: Sequence[int] = (), equivalent: Sequence[int] = ()
-) -> Record:
+def question_record(question: Question, image_id: str, entailed: Sequence[int], equivalent: Sequence[int]) -> Record:
     """A question as a record of GQA's files, not yet balanced, with numbers of entailed and equivalent questions."""
     steps = published(question.program, question.found)
     kind, last, named = QUESTION_TYPES[question.row], question.program[-1], {}
@@ -100,7 +98,7 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         rows = []
         for number, question in enumerate(questions):
             record = question_record(question, image, follow.entailed[number], follow.equivalent[number])
-            self._file.write(json.dumps([question_id(image, number), record]) + "\n")
+            self._file.write(json.dumps([question_id(image, number), record, _options(question, graph)]) + "\n")
             words = question.question.text.rstrip("?.!").lower().split()
             self._vocabulary.update(word.strip(",") for word in words)
             self._vocabulary.update(question.answer.lower().split())
@@ -120,8 +118,8 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         names = {name: list(self._codes[name]) for name in NAMED}
         return QuestionTable(np.concatenate(self._rows), names, len(self._vocabulary))
 
-    def images(self) -> Iterator[tuple[str, Record, list[tuple[str, Record]]]]:
-        """Each image's id, its graph's record and its questions' ids and records, in order."""
+    def images(self) -> Iterator[tuple[str, Record, list[tuple[str, Record, list[str]]]]]:
+        """Each image's id, its graph's record, and its questions' ids, records and options, in order."""
         self._file.seek(0)
         for image, size in self._sizes.items():
             graph = json.loads(self._file.readline())
@@ -129,25 +127,16 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
 
 
 def write_dataset(
-    folder: Path,
-    store: QuestionStore,
-    table: QuestionTable,
-    kept: Bools,
-    splits: Sequence[str],
-    progress: Progress = silent,
+    folder: Path, store: QuestionStore, table: QuestionTable, kept: Bools, splits: Sequence[str], progress: Progress
 ) -> None:
-    """Write ``{split}_all_questions.json``, ``_balanced_questions.json``, ``_sceneGraphs.json``, ``_choices.json``.
-
-    Choices are those of the balanced questions (``kept``), which are scored; ``splits``: each image's split.
-    """
+    """Write each split's files: all and balanced questions, scene graphs, choices of the balanced (``kept``) ones."""
     choices = _choices(table)
     balanced = kept.tolist()
     index = 0
     with ExitStack() as stack:
-        files = {
-            (split, name): stack.enter_context((folder / f"{split}_{name}.json").open("w", encoding="utf-8"))
-            for split, name in product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES))
-        }
+        names = list(product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES)))
+        paths = {(split, name): folder / f"{split}_{name}.json" for split, name in names}
+        files = {key: stack.enter_context(path.open("w", encoding="utf-8")) for key, path in paths.items()}
         started: set[tuple[str, str]] = set()
 
         def add(split: str, name: str, key: str, value: str) -> None:
@@ -157,13 +146,13 @@ def write_dataset(
 
         for number, (split, (image, graph, questions)) in enumerate(zip(splits, store.images(), strict=True)):
             add(split, GRAPHS, image, json.dumps(graph))
-            for question, record in questions:
+            for question, record, options in questions:
                 record["isBalanced"] = balanced[index]
                 text = json.dumps(record)
                 add(split, ALL, question, text)
                 if balanced[index]:
                     add(split, BALANCED, question, text)
-                    add(split, CHOICES, question, choices(index, record, graph))
+                    add(split, CHOICES, question, choices(index, record["answer"], options))
                 index += 1
             if number % 64 == 0:
                 progress("writing", number, len(splits))
@@ -172,8 +161,8 @@ def write_dataset(
         progress("writing", len(splits), len(splits))
 
 
-def _choices(table: QuestionTable) -> Callable[[int, Record, Record], str]:
-    """The valid and plausible answers to a question, by index, record and scene graph, as json (Sect. 4.4).
+def _choices(table: QuestionTable) -> Callable[[int, str, list[str]], str]:
+    """The valid and plausible answers to a question, by index, answer and options, as json (Sect. 4.4).
 
     Valid: all answers of the question's global group or else detailed type; yes and no; the options of a choice or
     comparison. Plausible: valid ones that are answers in its local group, that of its subject; yes and no.
@@ -186,11 +175,10 @@ def _choices(table: QuestionTable) -> Callable[[int, Record, Record], str]:
     def in_groups(scope: int, local: int) -> str:
         return json.dumps({"valid": valid[scope], "plausible": sorted({*seen[local]} & {*valid[scope]})})
 
-    def line(index: int, record: Record, graph: Record) -> str:
-        answer, scope, local = record["answer"], int(scopes[index]), int(rows["local_group"][index])
+    def line(index: int, answer: str, options: list[str]) -> str:
+        scope, local = int(scopes[index]), int(rows["local_group"][index])
         if answer in OPPOSITE:
             return json.dumps({"valid": [YES, NO], "plausible": [YES, NO]})
-        options = _options(record, graph)
         if answer in options:
             likely = [one for one in options if one == answer or one in seen.get(local, ())]
             return json.dumps({"valid": options, "plausible": likely})
@@ -199,24 +187,21 @@ def _choices(table: QuestionTable) -> Callable[[int, Record, Record], str]:
     return line
 
 
-def _by_group(
-    groups: NDArray[np.integer], answer: NDArray[np.integer], answers: Sequence[str]
-) -> dict[int, list[str]]:
-    pairs = np.divmod(np.unique(groups.astype(np.int64) * len(answers) + answer), len(answers))
+def _by_group(groups: NDArray[np.integer], answer: NDArray[np.integer], names: Sequence[str]) -> dict[int, list[str]]:
+    pairs = np.divmod(np.unique(groups.astype(np.int64) * len(names) + answer), len(names))
     found: dict[int, list[str]] = defaultdict(list)
     for group, code in zip(*(part.tolist() for part in pairs), strict=True):
-        found[group].append(answers[code])
+        found[group].append(names[code])
     return {group: sorted(listed) for group, listed in found.items()}
 
 
-def _options(record: Mapping[str, Any], graph: Mapping[str, Any]) -> list[str]:
-    last = record["semantic"][-1]
-    operation, argument = str(last["operation"]), str(last["argument"])
-    if operation == "choose rel":  # name,one|other,side (ids)
-        one, _, other = argument.partition("|")
-        relations = one.rpartition(",")[2], other.partition(",")[0]
-        return [SHORT.get(relation, relation) for relation in relations]
-    if operation.removeprefix("choose ") in COMPARATIVES:
-        compared = dict.fromkeys(record["annotations"]["fullAnswer"].values())
-        return [graph["objects"][object_id]["name"] for object_id in compared]
-    return argument.split("|") if operation.startswith("choose") else []
+def _options(question: Question, graph: SceneGraph) -> list[str]:
+    """The answers between which a question lets choose."""
+    match question.program[-1]:
+        case "choose", (_, *options), _:
+            return options
+        case "choose rel", (_, *relations, _), _:
+            return [SHORT.get(relation, relation) for relation in relations]
+        case "compare", _, _:
+            return [graph.objects[key].name for key in dict.fromkeys(question.full_answer.objects.values())]
+    return []

@@ -93,11 +93,7 @@ class Distractors:
         return self.ontology.nouns[thing.name].kind
 
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
-        """A value of a type that an object certainly does not have, but others of its kind do.
-
-        ``object_id`` is "scene" for weather, location and place. None if the type is not exclusive, the object has no
-        value of it, or no other value was seen.
-        """
+        """A value of an exclusive type that an object or SCENE certainly lacks, but that others of its kind have."""
         if object_id == SCENE:
             values: tuple[str, ...] = (graph.scene[kind],) if kind in graph.scene else ()
             seen = [self._counts.get(("scenes", kind), Counter())]
@@ -110,11 +106,9 @@ class Distractors:
             return None
         rivals = self.ontology.values.get(kind, ())
         for counts in seen:
-            wanted = {
-                value: float(count)
-                for value, count in counts.items()
-                if value in rivals and not any(self.ontology.alike(value, other) for other in values)
-            }
+            others = [one for one in counts if one in rivals]
+            unlike = [one for one in others if not any(self.ontology.alike(one, value) for value in values)]
+            wanted = {one: float(counts[one]) for one in unlike}
             if wanted:
                 return _drawn(wanted, rng)
         return None
@@ -129,10 +123,7 @@ class Distractors:
         return _drawn(image.near[kind], rng)
 
     def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
-        """A plausible name for the other end of a relation, of an object that is certainly not in the image.
-
-        ``side``: "s" for a subject of the relation to the object, "o" for an object of it, as in programs.
-        """
+        """A plausible name for the end ``side`` ("s": subject) of a relation, of what the image certainly lacks."""
         context = self._image(graph).context
         for name in (*self.ontology.above(graph.objects[object_id].name), ANYTHING):
             seen = self._counts.get(("subjects" if side == "s" else "objects", name, relation), Counter())
@@ -167,11 +158,8 @@ class Distractors:
         words = self.ontology.relations
         barred = {relation, *words[relation].related}
         barred |= {name for name, other in graph.objects[subject].relations if other == target}
-        excluded = [
-            name
-            for name in words
-            if name not in barred and (name in words[relation].excludes or relation in words[name].excludes)
-        ]
+        rivals = {name: words[name].excludes for name in words if name not in barred}
+        excluded = [one for one, those in rivals.items() if one in words[relation].excludes or relation in those]
         ones, others = (self.ontology.above(graph.objects[key].name) for key in (subject, target))
         for one, other in product(ones, others):
             seen = self._counts.get(("relations", one, other), Counter())

@@ -20,12 +20,9 @@ Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
 RULES = Vocabulary("gqa/edges")
 _SPELLINGS = RELATIONS.read("spellings", dict[str, str])
 _NOT_BOTH = RULES.read("not both", tuple[frozenset[str], ...])
-_WAYS = {
-    name: (way, direction == "forward")
-    for way, directions in RULES.read("one way", dict[str, dict[str, tuple[str, ...]]]).items()
-    for direction, names in directions.items()
-    for name in names
-}
+_ONE_WAY = RULES.read("one way", dict[str, dict[str, tuple[str, ...]]])
+_ORDERS = [(way, direction, names) for way, directions in _ONE_WAY.items() for direction, names in directions.items()]
+_WAYS = {name: (way, direction == "forward") for way, direction, names in _ORDERS for name in names}
 """Relation to its way, and whether the subject comes first."""
 _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
@@ -140,10 +137,7 @@ def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
 
 
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:
-    """The pairs of objects that touch, so that neither is to the left of the other.
-
-    A rider and the horse, a plate and the table below it; what a person wears or holds is where the person is.
-    """
+    """The pairs of objects that touch (rider and horse, a person and what is worn): neither is left of the other."""
     pairs = set()
     carried: dict[str, set[str]] = defaultdict(set)
     for one, name, other in edges:

@@ -8,8 +8,7 @@ presupposes. Within a question an object id represents the object that the quest
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, product
 from typing import Any, NamedTuple, TypeAlias
@@ -81,13 +80,14 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
     @cache
     def implied(fact: Fact) -> list[int]:
-        pairs = ((one, other) for one in _both_ways(ontology, fact) for other in about.get(_about_what(one), ()))
+        same = [fact]
+        if fact[0] == "relation" and (inverse := ontology.relations[fact[2]].inverse):
+            same.append(("relation", fact[3], inverse, fact[1], fact[4]))
+        pairs = ((one, other) for one in same for other in about.get(_about_what(one), ()))
         return [numbers.get(fact, -1), *(numbers[other] for one, other in pairs if _implies(ontology, one, other))]
 
     contents = [(statement.question.answer, frozenset(statement.facts)) for statement in statements]
-    keys = [
-        (frozenset(statement.references), content) for statement, content in zip(statements, contents, strict=True)
-    ]
+    keys = [(frozenset(one.references), content) for one, content in zip(statements, contents, strict=True)]
     alike: dict[object, list[int]] = defaultdict(list)
     for question, key in enumerate(keys):
         alike[key].append(question)
@@ -110,12 +110,12 @@ def _includes(ontology: Ontology, wide: Described, narrow: Described) -> bool:
     return wide.conditions <= narrow.conditions and _is_kind(ontology, narrow.kind, wide.kind)
 
 
-def _relation(ontology: Ontology, subject: str, relation: str, target: str, sign: str = YES) -> Fact:
-    """A relation; of `IT` as its subject if it has an inverse."""
+def _relation(ontology: Ontology, subject: str, relation: str, target: str) -> Fact:
+    """That a relation holds; of `IT` as its subject if it has an inverse."""
     inverse = ontology.relations[relation].inverse
     if target == IT and inverse and ontology.relations[inverse].inverse == relation:
-        return ("relation", IT, inverse, subject, sign)
-    return ("relation", subject, relation, target, sign)
+        return ("relation", IT, inverse, subject, YES)
+    return ("relation", subject, relation, target, YES)
 
 
 def _about(fact: Fact, one: str, other: str, opposite: bool = False) -> Fact:
@@ -143,10 +143,6 @@ def _objects(fact: Fact) -> Iterator[str]:
             yield from (key for one in facts for key in _objects(one))
 
 
-class _Unknown(Exception):
-    """The program has an unknown form."""
-
-
 def _about_what(fact: Fact) -> Fact:
     """What a fact and those that it may imply have in common."""
     match fact:
@@ -159,14 +155,6 @@ def _about_what(fact: Fact) -> Fact:
         case (("kind" | "name"), key, *_):
             return ("kind", key)
     return ()
-
-
-def _both_ways(ontology: Ontology, fact: Fact) -> list[Fact]:
-    """A fact and, if it is a relation, the inverse one."""
-    if fact[0] != "relation" or not (inverse := ontology.relations[fact[2]].inverse):
-        return [fact]
-    _, subject, _, target, sign = fact
-    return [fact, ("relation", target, inverse, subject, sign)]
 
 
 def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
@@ -195,95 +183,85 @@ def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
 class Statement:
     """The facts that a question and its answer state, and those that settle it.
 
-    A question of an unknown form states only its references; one that refers to an object in two ways, neither of
-    which implies the other, nothing. Both are settled only by a question with the same program.
+    A question that refers to an object in two ways, neither of which implies the other, states nothing that others
+    settle, and only a question with the same program settles it.
     """
 
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
         self.references: list[tuple[Described, str]] = []  # presupposed: the only object of a description
         self.witnesses: dict[Described, tuple[str, ...]] = {}  # objects that fit the description
-        self._values: list[Described | str | None] = []  # of each step
-        same: Fact = ("program", question.program, question.answer)
-        unread: Claim = [same], [(same,)]
-        self.facts, self._settled_by = unread
-        with suppress(_Unknown):
-            for step in question.program:
-                self._values.append(self._selection(step))
-            self.facts, self._settled_by = self._claim(len(question.program) - 1)
+        self._described: dict[int, Described] = {}  # what each step selects; the scene is not described
+        for index, step in enumerate(question.program):
+            match step.operation, step.argument:
+                case "select", (name,) if name != SCENE:
+                    self._described[index] = Described(ontology.kind(name))
+                case "filter", (kind, value, negated):
+                    found = self._described[step.inputs[0]]
+                    condition = ("value", IT, kind, value, NO if negated else YES)
+                    self._described[index] = found._replace(conditions=found.conditions | {condition})
+                case "relate", (name, relation, side):
+                    self._described[index] = self._related(step, name, relation, side)
+        self.facts, self._settled_by = self._claim(len(question.program) - 1)
         for object_id in {key for _, key in self.references}:
             several = [described for described, key in self.references if key == object_id]
             if not any(all(_includes(ontology, other, one) for other in several) for one in several):
                 self.references, self.witnesses = [], {}
-                self.facts, self._settled_by = unread
-
-    def _selection(self, step: Step) -> Described | str | None:
-        match step.operation, step.argument:
-            case "select", (name,):
-                return SCENE if name == SCENE else Described(self.ontology.kind(name))
-            case "filter", (kind, value, negated):
-                found = self._described(step.inputs[0])
-                condition = ("value", IT, kind, value, NO if negated else YES)
-                return found._replace(conditions=found.conditions | {condition})
-            case "relate", (name, relation, side):
-                return self._related(step, name, relation, side)
-        return None
-
-    def _described(self, index: int) -> Described:
-        value = self._values[index]
-        if not isinstance(value, Described):
-            raise _Unknown
-        return value
+                same: Fact = ("program", question.program, question.answer)
+                self.facts, self._settled_by = [same], [(same,)]
 
     def _related(self, step: Step, name: str, relation: str, side: str) -> Described:
         other = self._only(step.inputs[0])
-        subject, target = (IT, other) if side == "s" else (other, IT)
-        condition = _relation(self.ontology, subject, relation, target)
+        ends = (IT, other) if side == "s" else (other, IT)
+        condition = _relation(self.ontology, ends[0], relation, ends[1])
         return Described(self.ontology.kind(name), frozenset((condition,)))
 
     def _only(self, index: int) -> str:
-        ids = self.question.found[index]
-        if len(ids) != 1:
-            raise _Unknown
-        reference = (self._described(index), ids[0])
-        if reference not in self.references:
+        """The only object of a step, to which the question refers."""
+        (object_id,) = self.question.found[index]
+        if (reference := (self._described[index], object_id)) not in self.references:
             self.references.append(reference)
-        return ids[0]
+        return object_id
+
+    def _subject(self, step: Step) -> str:
+        """The scene or the only object of a step's input."""
+        return self._only(step.inputs[0]) if step.inputs[0] in self._described else SCENE
 
     def _claim(self, index: int) -> Claim:
         step, answer = self.question.program[index], self.question.answer
         match step.operation, step.argument:
             case (("query" | "choose"), (kind, *options)):
-                return self._chosen(step, kind, options)
-            case "choose rel", _:
-                return self._chosen_relation(step, index)
+                return self._chosen(self._subject(step), kind, options)
+            case "choose rel", (name, *relations, side):
+                return self._chosen_relation(step, index, name, relations, side)
             case "compare", (comparative,):
                 return self._compared(step, comparative)
             case (("and" | "or"), _):
-                return self._joined(step)
+                stated, settled_by = zip(*map(self._claim, step.inputs), strict=True)
+                needs = [way for (way,) in settled_by]
+                if (answer == YES) == (step.operation == "and"):
+                    return [*chain(*stated)], [tuple(chain(*needs))]
+                either: Fact = ("or", frozenset(chain(*needs)))
+                return [either], [(either,), *needs]
+            case "verify", (kind, value) if self._subject(step) == SCENE and answer == YES:
+                return [("exact", SCENE, kind, value)], [(("value", SCENE, kind, value, YES),)]
             case "common", _:
                 several = self._several(step)
                 fact: Fact = ("same", answer, several, YES)
                 return [("common", several, answer), fact], [(fact,)]
-        return self._verified(step, index, answer)
+        fact = self._verified(step, index, answer)
+        return [fact], [(fact,)]
 
-    def _verified(self, step: Step, index: int, answer: str) -> Claim:
+    def _verified(self, step: Step, index: int, answer: str) -> Fact:
         match step.operation, step.argument:
             case "verify", (kind, value):
-                fact: Fact = ("value", self._subject(step), kind, value, answer)
-                if fact[1] == SCENE and answer == YES:
-                    return [("exact", SCENE, kind, value)], [(fact,)]
+                return ("value", self._subject(step), kind, value, answer)
             case "exist", _:
-                fact = self._exists(self._described(step.inputs[0]), step.inputs[0], answer)
+                return self._exists(self._described[step.inputs[0]], step.inputs[0], answer)
             case "verify rel", (name, relation, side):
-                fact = self._exists(self._related(step, name, relation, side), index, answer)
-            case "same", (kind,):
-                fact = ("same", kind, self._several(step), answer)
-            case "different", (kind,):
-                fact = ("same", kind, self._several(step), OPPOSITE[answer])
-            case _:
-                raise _Unknown
-        return [fact], [(fact,)]
+                return self._exists(self._related(step, name, relation, side), index, answer)
+        sign = OPPOSITE[answer] if step.operation == "different" else answer
+        return ("same", step.argument[0], self._several(step), sign)
 
     def _exists(self, described: Described, index: int, answer: str) -> Fact:
         if answer == NO:
@@ -292,11 +270,10 @@ class Statement:
         return ("some", described)
 
     def _several(self, step: Step) -> frozenset[str] | Described:
-        return self._described(step.inputs[0]) if len(step.inputs) == 1 else frozenset(map(self._only, step.inputs))
+        return self._described[step.inputs[0]] if len(step.inputs) == 1 else frozenset(map(self._only, step.inputs))
 
-    def _chosen(self, step: Step, kind: str, options: Sequence[str]) -> Claim:
+    def _chosen(self, key: str, kind: str, options: Sequence[str]) -> Claim:
         """What the scene or an object is, of all values or of some options."""
-        key = self._subject(step)
         facts: list[Fact]
         if kind == NAME:
             name, ontology = self.graph.objects[key].name, self.ontology
@@ -309,12 +286,7 @@ class Statement:
         stated = facts if options and key != SCENE else [("exact", key, kind, values[0])]
         return stated, [(fact,) for fact in facts]
 
-    def _subject(self, step: Step) -> str:
-        """The scene or the only object of a step's input."""
-        return SCENE if self._values[step.inputs[0]] == SCENE else self._only(step.inputs[0])
-
-    def _chosen_relation(self, step: Step, index: int) -> Claim:
-        name, *relations, side = step.argument
+    def _chosen_relation(self, step: Step, index: int, name: str, relations: Sequence[str], side: str) -> Claim:
         anchor, found = self._only(step.inputs[0]), self.question.found[index][0]
         subject, target = (found, anchor) if side == "s" else (anchor, found)
         signs = [YES if self.graph.related(subject, relation, target) else NO for relation in relations]
@@ -333,14 +305,6 @@ class Statement:
         called = any(key == winner and described.kind == own for described, key in self.references)
         clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
         return list(facts), [facts[:1] if clear else facts]
-
-    def _joined(self, step: Step) -> Claim:
-        stated, settled_by = zip(*map(self._claim, step.inputs), strict=True)
-        needs = [way for (way,) in settled_by]
-        if (self.question.answer == YES) == (step.operation == "and"):
-            return [*chain(*stated)], [tuple(chain(*needs))]
-        either: Fact = ("or", frozenset(chain(*needs)))
-        return [either], [(either,), *needs]
 
     def all_facts(self) -> Iterator[Fact]:
         """The facts that it states and presupposes; also about an object that only its answer mentions."""
@@ -381,9 +345,12 @@ class Statement:
                     case _:
                         options.append([(one,) for one in self._same(fact)])
             for choice in product(*options):
-                way = dict.fromkeys(chain(*choice))
-                if way:
-                    ways[(*way, *self._meant(way))] = None
+                if way := dict.fromkeys(chain(*choice)):
+                    mentioned = {key for fact in way for key in _objects(fact)}
+                    for described, object_id in reversed(self.references):  # what one mentions comes before it
+                        mentioned.update(described.others() if object_id in mentioned else ())
+                    meant = (one.facts(object_id) for one, object_id in self.references if object_id in mentioned)
+                    ways[(*way, *chain(*meant))] = None
                 if len(ways) == MANY_WAYS:
                     return list(ways)
         return list(ways)
@@ -417,13 +384,3 @@ class Statement:
                     if _is_kind(self.ontology, other, kind):
                         same.append(("none", Described(other, conditions)))
         return same
-
-    def _meant(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """All facts that the references state about the objects of some facts."""
-        mentioned = {key for fact in facts for key in _objects(fact)}
-        for described, object_id in reversed(self.references):  # what a reference mentions comes before it
-            if object_id in mentioned:
-                mentioned.update(described.others())
-        for described, object_id in self.references:
-            if object_id in mentioned:
-                yield from described.facts(object_id)

@@ -86,10 +86,8 @@ def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str
 
 def semantic_text(steps: Sequence[dict[str, object]]) -> str:
     """The published steps in one line, the field ``semanticStr``."""
-    return "->".join(
-        f"{step['operation']}: {step['argument']}{' ' if step['dependencies'] else ''}{step['dependencies'] or ''}"
-        for step in steps
-    )
+    lines = [(step["operation"], step["argument"], step["dependencies"]) for step in steps]
+    return "->".join(f"{name}: {argument}{' ' if needs else ''}{needs or ''}" for name, argument, needs in lines)
 
 
 Part: TypeAlias = tuple[str, str]  # Words and the id of the object that they refer to, "" for none.

@@ -19,10 +19,10 @@ from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs, read_visual_genome
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
-from hf_vqa_mc.engines.settings import SPLITS, GqaSettings, check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import FOLDERS, SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic import write_json
-from hf_vqa_mc.io.outputs import check_outside
+from hf_vqa_mc.io.atomic import new_folder, write_json
+from hf_vqa_mc.io.outputs import check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.source import STATISTICS
@@ -47,7 +47,7 @@ def generate(
     in memory, and 40 bytes per question. The same files, ontology, settings and version give the same bytes.
     ``scene_graphs``: files in GQA's layout, or folders with Visual Genome's files.
     """
-    check_generated_folder(output, ENGINE, overwrite)
+    check_output(output, FOLDERS[ENGINE], overwrite)
     check_outside(output, "output", scene_graphs)
     words, paths = ontology or own_ontology(), ", ".join(map(os.fspath, scene_graphs))
     problems, rejected, images = Counter[str](), Counter[str](), dict[str, str]()
@@ -57,7 +57,7 @@ def generate(
     if not images:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in (+problems).most_common(5))
         raise InputError(f"no image of {paths} has an object to ask about ({reasons or 'no images'})")
-    with generated_folder(output, ENGINE, overwrite) as folder, QuestionStore(folder) as store:
+    with new_folder(output, FOLDERS[ENGINE], overwrite) as new, QuestionStore(new.tree) as store:
         for done, (_, graph) in enumerate(_read_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, settings, rejected))
@@ -68,11 +68,12 @@ def generate(
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
         selected = select_balanced(table, settings, progress)
         splits = list(images.values())
-        write_dataset(folder, store, table, selected.kept, splits, progress)
+        write_dataset(new.tree, store, table, selected.kept, splits, progress)
         problems.update({f"question: {reason}": count for reason, count in rejected.items()})
         source = {"engine": ENGINE, "version": __version__, "ontology": words.name, "seed": settings.seed}
         statistics = {**source, **dataset_statistics(table, selected, splits, problems)}
-        write_json(folder / STATISTICS, statistics, indent=1)
+        write_json(new.tree / STATISTICS, statistics, indent=1)
+        new.publish()
     return statistics
 
 
@@ -93,23 +94,20 @@ def _with_splits(
         yield graph
 
 
-def _read_graphs(
-    paths: Sequence[Path], ontology: Ontology, problems: Counter[str]
-) -> Iterator[tuple[Path, SceneGraph]]:
+def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:
     """Each normalised graph and its file; counts ``problems`` by reason."""
     for path in paths:
         if path.is_dir():
             files = Folder(path)
             if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
-                raise InputError(
-                    f"{path}: a folder is read as Visual Genome's; give GQA's files one by one, such as {found[0]}"
-                )
+                named = f"give GQA's files one by one, such as {found[0]}"
+                raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
             graphs = read_visual_genome(files)
         elif path.exists():
             graphs = read_gqa_graphs(PublishedFile(path.name, path))
         else:
             raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
-        yield from ((path, graph) for raw in graphs if (graph := normalise(raw, ontology, problems)) is not None)
+        yield from ((path, graph) for raw in graphs if (graph := normalise(raw, words, problems)) is not None)
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:

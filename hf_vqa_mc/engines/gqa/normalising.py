@@ -25,19 +25,7 @@ from typing import NamedTuple
 from hf_vqa_mc.engines.gqa.edges import clean_relations, folded
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import is_participle
-from hf_vqa_mc.engines.gqa.scene_graph import (
-    HORIZONTAL,
-    SIGNS,
-    VERTICAL,
-    RawGraph,
-    RawObject,
-    SceneGraph,
-    SceneObject,
-    overlap,
-    position,
-    scene_of,
-    within,
-)
+from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, RawObject, SceneGraph, SceneObject, overlap, scene_of, sides_of
 from hf_vqa_mc.engines.vocabulary import Vocabulary, is_surely_plural, singular_of
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -48,9 +36,9 @@ LONGEST = 3  # Longest name, in words, that is read as its last word; longer one
 _WORDS = Vocabulary("gqa/normalising")
 _OPPOSED = _WORDS.read("opposed", tuple[dict[str, str], ...])
 _ONLY_OF = _WORDS.read("only of", dict[str, frozenset[str]])
-_SIDES = {HORIZONTAL: ("left", "middle", "right"), VERTICAL: ("top", "middle", "bottom")}
+_PICTURES = Vocabulary("gqa/scenes")["pictures"]
 _HAVE_HEIGHT = frozenset({"person", "animal", "bird", "building", "tree"})
-_OF_IMAGES = frozenset({"place", "location", HORIZONTAL, VERTICAL})
+_OF_IMAGES = frozenset({"place", "location", "hposition", "vposition"})
 
 
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
@@ -75,9 +63,7 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     made = {}
     for key, thing in things.items():
         values = values_by_type(dict.fromkeys(thing.attributes), ontology.nouns[thing.name], ontology, problems)
-        for axis, (kind, sides) in enumerate(_SIDES.items()):
-            if (third := position(thing.box[axis], thing.box[axis + 2], size[axis])) is not None:
-                values[kind] = (sides[third],)
+        values |= sides_of(thing.box, size)
         made[key] = SceneObject(key, thing.name, thing.box, values, frozenset(relations[key]))
     if not made:
         problems["image: no objects"] += 1
@@ -97,14 +83,13 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
         found = [clean_value(text, ontology) for text in thing.attributes]
         values = [value for value in found if value is not None]
         problems["value: unknown"] += len(found) - len(values)
-        if plain(thing.name) in SIGNS["pictures"] and any(
-            {"weather", "location"} & {*ontology.attributes[value].types} for value in values
-        ):
+        types = {kind for value in values for kind in ontology.attributes[value].types}
+        if plain(thing.name) in _PICTURES and types & {"weather", "location"}:
             image_values += values
             problems["object: the image itself"] += 1
             continue
         cleaned = clean_name(thing.name, ontology)
-        box = within(thing.box, raw.width, raw.height)
+        box = thing.box_within(raw.width, raw.height)
         if cleaned.name is None:
             problems[f"object: {'unknown name' if plain(thing.name) else 'no name'}"] += 1
         elif ontology.nouns[cleaned.name].vague:
@@ -148,9 +133,8 @@ def values_by_type(
         else:
             found.setdefault(of_type, []).append(value)
     for kind in list(found):
-        if kind in _WORDS["one value"] and any(
-            not ontology.alike(one, other) for one in found[kind][:-1] for other in found[kind]
-        ):
+        pairs = combinations(found[kind], 2)
+        if kind in _WORDS["one value"] and not all(ontology.alike(*pair) for pair in pairs):
             problems["value: contradicted by another"] += len(found.pop(kind))
     for opposed in _OPPOSED:
         if all(value in found.get(kind, ()) for kind, value in opposed.items()):

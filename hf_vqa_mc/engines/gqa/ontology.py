@@ -12,6 +12,8 @@ from itertools import permutations, product
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 ANYTHING = "_"  # The noun that every object is, as GQA's programs spell it.
+PEOPLE, BODY_PART = "person", "body part"
+LIVING = (PEOPLE, "animal", "bird")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Ontology:
 
     nouns: Mapping[str, Noun]
     attributes: Mapping[str, Attribute]
-    relations: Mapping[str, RelationName]
+    relations: Mapping[str, RelationName] = field(default_factory=lambda: RelationTable())
     exclusive: frozenset[str] = frozenset()  # types of which an object usually has one value: color, size
     name: str = ""  # its source, for statistics
     similar_kinds: Mapping[str, Set[str]] = field(default_factory=dict)
@@ -131,10 +133,8 @@ def both_numbers(nouns: Mapping[str, Noun]) -> dict[str, Noun]:
     def of_kind(other: str, noun: Noun) -> str:
         return other if other in whole and whole[other].kind == noun.kind else ""
 
-    return {
-        name: replace(noun, singular=of_kind(noun.singular, noun), plural_form=of_kind(noun.plural_form, noun))
-        for name, noun in whole.items()
-    }
+    numbers = {name: (of_kind(noun.singular, noun), of_kind(noun.plural_form, noun)) for name, noun in whole.items()}
+    return {name: replace(whole[name], singular=one, plural_form=many) for name, (one, many) in numbers.items()}
 
 
 def both_ways(groups: Iterable[Iterable[str]], one_to_many: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, RelationTable, both_numbers, similar_kinds
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, both_numbers, similar_kinds
 from hf_vqa_mc.engines.gqa.own_ontology import (
     ADJECTIVES,
     CATEGORIES,
@@ -30,9 +30,8 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 
 PUBLISHED = Vocabulary("gqa/published")
-_ABOVE, _CATEGORIES, _NUMBERED_TYPES = (
-    PUBLISHED.read(key, dict[str, str]) for key in ("above", "categories", "numbered types")
-)
+_KEYS = ("above", "categories", "numbered types")
+_ABOVE, _CATEGORIES, _NUMBERED_TYPES = (PUBLISHED.read(key, dict[str, str]) for key in _KEYS)
 _MARKS = re.compile(r"^(?:[A-Z]|x|i|o|pp|[A-Za-z]{1,2}:.*|commona?|)$")
 
 
@@ -72,7 +71,6 @@ def _read(objects: Path, attributes: Path) -> Ontology:
     return Ontology(
         nouns=nouns,
         attributes=values,
-        relations=RelationTable(),
         exclusive=VALUES["exclusive types"] & {kind for value in values.values() for kind in value.types},
         name=f"{objects.name}, {attributes.name}",
         similar_kinds=_similar_kinds(lines, nouns, name_aliases),
@@ -163,9 +161,7 @@ def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(found) if name != line.name)
 
 
-def _similar_kinds(
-    lines: Iterable[_Line], nouns: Mapping[str, Noun], aliases: Mapping[str, str]
-) -> dict[str, set[str]]:
+def _similar_kinds(lines: list[_Line], nouns: Mapping[str, Noun], aliases: Mapping[str, str]) -> dict[str, set[str]]:
     listed: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         kind = nouns[line.name].kind

@@ -7,16 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hf_vqa_mc.engines.gqa.ontology import (
-    KINDS,
-    Attribute,
-    Noun,
-    Ontology,
-    RelationTable,
-    both_numbers,
-    both_ways,
-    similar_kinds,
-)
+from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, both_numbers, both_ways, similar_kinds
 from hf_vqa_mc.engines.vocabulary import PLURALS, Vocabulary, plural_of
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -48,16 +39,9 @@ CATEGORIES = NOUNS.read("categories", dict[str, Category])
 NO_CATEGORY = NOUNS.read("no category", Category)
 _SPELLINGS = NOUNS.read("spellings", dict[str, str])
 _OF_WORDNET = NOUNS.read("wordnet categories", dict[str, dict[str, str]])  # lemma and number of the sense
-_CHAINS: Mapping[str, tuple[str, ...]] = {
-    "animal": ("animal",),
-    "bird": ("bird", "animal"),
-    "dog": ("dog", "animal"),
-    "food": ("food",),
-    "fruit": ("fruit", "food"),
-    "vegetable": ("vegetable", "food"),
-    "flower": ("flower", "plant"),
-    "tree": ("tree", "plant"),
-}
+_ABOVE_SPECIAL = {"animal": "", "bird": "animal", "dog": "animal", "food": "", "fruit": "food", "vegetable": "food"}
+_ABOVE_SPECIAL |= {"flower": "plant", "tree": "plant"}
+_CHAINS = {name: (name, above) if above else (name,) for name, above in _ABOVE_SPECIAL.items()}
 _ORDER = (*(category for category in _OF_WORDNET if category not in _CHAINS), *_CHAINS)
 _ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
 """By code: the hypernyms of a synset of that category; special categories have the higher codes, 0 is none."""
@@ -120,7 +104,6 @@ def own_ontology() -> Ontology:
     return Ontology(
         nouns=nouns,
         attributes=attributes,
-        relations=RelationTable(),
         exclusive=VALUES["exclusive types"],
         name="own",
         similar_kinds=similar_kinds(nouns, aliases, loose),
@@ -162,10 +145,7 @@ def _listed() -> tuple[dict[str, Noun], dict[str, tuple[str, ...]]]:
 
 
 def _from_wordnet(listed: Mapping[str, Noun]) -> dict[str, Noun]:
-    """Nouns of one or two words all of whose senses are of one category.
-
-    The paper warns of wrong senses (Sect. 3.2, footnote 5).
-    """
+    """Nouns of one or two words with senses of one category only, as Sect. 3.2, footnote 5 warns of wrong senses."""
     wordnet = load_wordnet()
     categories = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
     rows = np.repeat(np.arange(len(categories)), np.diff(wordnet.ancestor_starts))

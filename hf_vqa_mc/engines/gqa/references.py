@@ -11,19 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor, Part, Program, Step, then
-from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
+from hf_vqa_mc.engines.gqa.ontology import BODY_PART, LIVING, PEOPLE, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.wording import (
-    BODY_PART,
-    DOING,
-    LIVING,
-    MATERIAL,
-    PEOPLE,
-    WORDS,
-    NounPhrase,
-    Wording,
-    relation_form,
-)
+from hf_vqa_mc.engines.gqa.wording import DOING, MATERIAL, WORDS, NounPhrase, Wording, relation_form
 
 INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.
 BY_CATEGORY = 0.25  # Fraction of references by category (this animal) where the name is unambiguous.
@@ -71,17 +61,16 @@ class References(Executor, Wording):
 
     def __init__(self, graph: SceneGraph, ontology: Ontology, depth: int) -> None:
         super().__init__(graph, ontology)
-        self.depth = depth
+        self.depth, self.things = depth, graph.objects
+        self.names = {key: thing.name for key, thing in graph.objects.items()}
+        self.nouns = {key: ontology.nouns[name] for key, name in self.names.items()}
+        self.kinds = {key: noun.kind for key, noun in self.nouns.items()}
         self.heads, self.links = cache(self._heads), cache(self._links)
         self.plain = cache(lambda object_id: tuple(self._plain(object_id)))
 
-    def noun(self, object_id: str) -> Noun:
-        """An object's noun."""
-        return self.ontology.nouns[self.graph.objects[object_id].name]
-
     def _heads(self, object_id: str) -> tuple[tuple[str, NounPhrase], ...]:
         """The names of an object, its own first, then two categories, with their words."""
-        noun = self.noun(object_id)
+        noun = self.nouns[object_id]
         wider = [
             (category, phrase)
             for category in self.categories(noun.name)
@@ -105,7 +94,7 @@ class References(Executor, Wording):
             if direct:
                 reference = Reference(object_id, phrase, select, ((phrase.text, object_id),), frozenset(named), 0)
                 yield reference
-                _, _, width, height = self.graph.objects[object_id].box
+                _, _, width, height = self.things[object_id].box
                 if index and not phrase.proper and width * height >= PROMINENT * self.graph.width * self.graph.height:
                     yield reference._replace(determiner="these" if phrase.plural else "this")
             for kind, value, negated in self._modifiers(object_id, name, direct):
@@ -123,7 +112,7 @@ class References(Executor, Wording):
                     yield Reference(object_id, phrase, program, words, facts, 1)
 
     def _modifiers(self, object_id: str, name: str, direct: bool) -> list[tuple[str, str, str]]:
-        values, own_name = self.graph.objects[object_id].values, self.graph.objects[object_id].name
+        values, own_name = self.things[object_id].values, self.names[object_id]
         attributes = self.ontology.attributes
         unique = self.called(name).unique if name in self.ontology.nouns else False
         own = [
@@ -139,7 +128,7 @@ class References(Executor, Wording):
             return own
         others = {
             (kind, value, "not")
-            for key, other in self.graph.objects.items()
+            for key, other in self.things.items()
             if key != object_id and self.ontology.may_be(other.name, name)
             for kind, several in other.values.items()
             if kind in values and kind not in ("", HORIZONTAL, VERTICAL)
@@ -160,9 +149,9 @@ class References(Executor, Wording):
 
     def side_by_side(self, one: str, other: str) -> bool:
         """Whether left and right are natural, neither is wide, and they overlap by half of the narrower at most."""
-        (x, _, width, _), (x2, _, width2, _) = (self.graph.objects[key].box for key in (one, other))
+        (x, _, width, _), (x2, _, width2, _) = (self.things[key].box for key in (one, other))
         return (
-            self.has_sides(self.graph.objects[one].name, self.graph.objects[other].name)
+            self.has_sides(self.names[one], self.names[other])
             and max(width, width2) <= LARGEST_SIDE * self.graph.width
             and min(x + width, x2 + width2) - max(x, x2) <= 0.5 * min(width, width2)
         )
@@ -182,25 +171,21 @@ class References(Executor, Wording):
 
     def _links(self, object_id: str) -> tuple[tuple[NounPhrase, str, str, str, str], ...]:
         """Relations that identify an object: its noun and name, the relation, "s" (subject) or "o", other object."""
-        ends = [(relation, "s", target) for relation, target in sorted(self.graph.objects[object_id].relations)]
-        ends += [
-            (relation, "o", key)
-            for key, thing in self.graph.objects.items()
-            for relation, target in sorted(thing.relations)
-            if target == object_id and not self.ontology.relations[relation].inverse
-        ]
-        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.graph.objects.items()}
-        nearest = sorted(
-            (end for end in ends if end[0] in (LEFT, RIGHT) and self.side_by_side(object_id, end[2])),
-            key=lambda end: abs(center[object_id] - center[end[2]]),
-        )
+        ends = [(relation, "s", target) for relation, target in sorted(self.things[object_id].relations)]
+        relations = self.ontology.relations
+        edges = ((key, *edge) for key, thing in self.things.items() for edge in sorted(thing.relations))
+        directed = ((name, key) for key, name, target in edges if target == object_id)
+        ends += [(name, "o", key) for name, key in directed if not relations[name].inverse]
+        center = {key: thing.box[0] + thing.box[2] / 2 for key, thing in self.things.items()}
+        sides = [end for end in ends if end[0] in (LEFT, RIGHT) and self.side_by_side(object_id, end[2])]
+        nearest = sorted(sides, key=lambda end: abs(center[object_id] - center[end[2]]))
         return tuple(
             (phrase, name, relation, side, other)
             for relation, side, other in [*(end for end in ends if end[0] not in (LEFT, RIGHT)), *nearest[:NEAREST]]
             if relation_form(relation) is not None
             and self.askable(other)
-            and not (relation in WORDS["within"] and self.noun(other).kind in WORDS["pictures"])
-            and self.noun(object_id).kind != self.noun(other).kind
+            and not (relation in WORDS["within"] and self.kinds[other] in WORDS["pictures"])
+            and self.kinds[object_id] != self.kinds[other]
             for name, phrase in self.heads(object_id)
             if (anchor := self.plain(other)[:1])
             and self.is_clear(then(anchor[0].program, "relate", name, relation, side), object_id)
@@ -208,17 +193,13 @@ class References(Executor, Wording):
 
     def askable(self, object_id: str) -> bool:
         """Whether people would refer to an object by itself."""
-        noun = self.noun(object_id)
+        noun = self.nouns[object_id]
         return not noun.vague and (noun.plural or noun.kind not in WORDS["several each"])
 
     def pick(
         self, object_id: str, rng: SeededRng, hidden: Set[Fact] = NO_FACTS, depth: int | None = None
     ) -> Reference | None:
-        """An unambiguous reference, None if there is none.
-
-        ``hidden``: facts that it must not mention, such as the answer; ``depth``: nested modifiers at most, by default
-        the settings' number.
-        """
+        """An unambiguous reference without ``hidden`` facts, of ``depth`` nested modifiers at most; or None."""
         if not self.askable(object_id):
             return None
         depth = self.depth if depth is None else depth
@@ -240,7 +221,7 @@ class References(Executor, Wording):
     def _by_relation(self, object_id: str, rng: SeededRng, hidden: Set[Fact], depth: int) -> Reference | None:
         for head, name, relation, side, other in rng.shuffled(self.links(object_id))[:3]:
             own: set[Fact] = {(object_id,), (object_id, other), (other, object_id)}
-            if name == self.graph.objects[object_id].name:
+            if name == self.names[object_id]:
                 own.add((object_id, NAMED))
             if not own.isdisjoint(hidden) or (other,) in hidden:
                 continue

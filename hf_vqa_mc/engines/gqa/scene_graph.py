@@ -6,7 +6,8 @@ it out and counts it. Vertical relations are not derived from boxes: what is hig
 Hudson and Manning 2019). Location and place are derived if the objects are unambiguous (Sect. 3.2).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -57,6 +58,12 @@ class RawObject:
     box: Box  # not yet checked against the image
     attributes: list[str] = field(default_factory=list)
     relations: list[tuple[str, str]] = field(default_factory=list)  # (name, id of the object)
+
+    def box_within(self, width: int, height: int) -> Box | None:
+        """The part of its box in an image of that size, None if there is none."""
+        x, y = max(0, self.box[0]), max(0, self.box[1])
+        right, bottom = min(width, self.box[0] + self.box[2]), min(height, self.box[1] + self.box[3])
+        return (x, y, right - x, bottom - y) if right > x and bottom > y else None
 
 
 @dataclass
@@ -127,11 +134,11 @@ def position(start: int, length: int, whole: int) -> int | None:
     return 1 if centred and begin >= WIDE[0] - _ROUNDING and end <= WIDE[1] + _ROUNDING else None
 
 
-def within(box: Box, width: int, height: int) -> Box | None:
-    """The part of a box in the image, None if there is none."""
-    x, y = max(0, box[0]), max(0, box[1])
-    right, bottom = min(width, box[0] + box[2]), min(height, box[1] + box[3])
-    return (x, y, right - x, bottom - y) if right > x and bottom > y else None
+def sides_of(box: Box, size: tuple[int, int]) -> dict[str, tuple[str, ...]]:
+    """The unambiguous positions of a box in an image of that size, as values by type."""
+    sides = {HORIZONTAL: ("left", "middle", "right"), VERTICAL: ("top", "middle", "bottom")}
+    thirds = {kind: position(box[axis], box[axis + 2], size[axis]) for axis, kind in enumerate(sides)}
+    return {kind: (sides[kind][third],) for kind, third in thirds.items() if third is not None}
 
 
 @dataclass(frozen=True)
@@ -154,10 +161,7 @@ def scene_of(
     size: tuple[int, int],
     ontology: Ontology,
 ) -> dict[str, str]:
-    """Weather, location and place as given in the file, annotated of the image itself, or derived from objects.
-
-    ``given`` and ``image_values`` (such as "sunny" of an object "scene") are in the ontology's words.
-    """
+    """Weather, location and place: given by the file, annotated of the image itself, or derived from objects."""
     scene = dict(given)
     kinds = {ontology.nouns[thing.name].kind for thing in objects}
     for value in image_values:
@@ -225,29 +229,24 @@ def _boxes(records: Records) -> list[Box]:
 
 
 def read_visual_genome(files: Files) -> Iterator[RawGraph]:
-    """Read the scene graphs of Visual Genome, image by image.
-
-    ``scene_graphs.json``, else ``objects.json`` with ``attributes.json`` and ``relationships.json``; and
-    ``image_data.json`` with the sizes of the images.
-    """
-    sizes = {image_id: _size(record) for image_id, record in _images(files.find("image_data.json"))}
+    """Read Visual Genome's scene_graphs.json, or objects, attributes and relationships.json; and image_data.json."""
     whole = files.has("scene_graphs.json")
-    others = [] if whole else [_records_of(files.find(f"{name}.json")) for name in ("attributes", "relationships")]
-    for image_id, record in _images(files.find("scene_graphs.json" if whole else "objects.json")):
-        if image_id not in sizes:
-            raise InputError(
-                f"{record.location(0)}: image_data.json lacks its size; use both files from the same release"
-            )
-        graph = RawGraph(image_id, *sizes[image_id], {})
+    listed = ("scene_graphs.json",) if whole else ("objects.json", "attributes.json", "relationships.json")
+    names = (*listed, "image_data.json")
+    for image_id, records in visual_genome_records(files, names):
+        if (record := records.get(names[0])) is None:
+            continue
+        if lacking := [name for name in names if name not in records]:
+            raise InputError(f"{record.location(0)}: {lacking[0]} lacks this image; use files from the same release")
+        graph = RawGraph(str(image_id), *_size(records["image_data.json"]), {})
         same: dict[str, str] = {}
         _put_objects(graph, same, record.nested("objects"))
         if whole:
             relations = record.nested("relationships")
             subjects, targets = relations.ids("subject_id"), relations.ids("object_id")
         else:
-            attributes, relationships = (of(image_id) for of in others)
-            _put_objects(graph, same, attributes.nested("attributes"))
-            relations = relationships.nested("relationships")
+            _put_objects(graph, same, records["attributes.json"].nested("attributes"))
+            relations = records["relationships.json"].nested("relationships")
             sides = [relations.inner(side) for side in ("subject", "object")]
             rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
             ends = _put_objects(graph, same, Records(rows, partial("{}.{}".format, record.location(0))))
@@ -266,32 +265,28 @@ def read_visual_genome(files: Files) -> Iterator[RawGraph]:
         yield graph
 
 
-def _images(file: PublishedFile) -> Iterator[tuple[str, Records]]:
+def visual_genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[int, dict[str, Records]]]:
+    """Each image's id and records by file, once all files gave it, at last those that some lack; reads in parallel."""
+    streams = {name: _images(files.find(name)) for name in names}
+    waiting, size = defaultdict[int, dict[str, Records]](dict), len(streams)
+    while streams:
+        for name in list(streams):
+            if (found := next(streams[name], None)) is None:
+                del streams[name]
+                continue
+            waiting[found[0]][name] = found[1]
+            if len(waiting[found[0]]) == size:
+                yield found[0], waiting.pop(found[0])
+    yield from waiting.items()
+
+
+def _images(file: PublishedFile) -> Iterator[tuple[int, Records]]:
     """The id and the record of each image."""
-    for records in read_records(file):
-        rows = [
-            {"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in records.rows
-        ]
-        for image_id, row in zip(Records(rows, records.location).ids("image_id"), rows, strict=True):
-            location = f"{file.location}, image {image_id!r}"
+    for batch in read_records(file):
+        rows = [{"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in batch.rows]
+        for image_id, row in zip(Records(rows, batch.location).whole_numbers("image_id"), rows, strict=True):
+            location = f"{file.location}, image '{image_id}'"
             yield image_id, Records([row], [location].__getitem__)
-
-
-def _records_of(file: PublishedFile) -> Callable[[str], Records]:
-    """A function that gives an image's record; it reads on if the images come in another order."""
-    rest, ahead = _images(file), dict[str, Records]()
-
-    def of(image_id: str) -> Records:
-        while image_id not in ahead:
-            if (found := next(rest, None)) is None:
-                raise InputError(
-                    f"{file.location}: expected a record of image {image_id!r}, as objects.json has one; use both "
-                    "files from the same release"
-                )
-            ahead[found[0]] = found[1]
-        return ahead.pop(image_id)
-
-    return of
 
 
 def _put_objects(graph: RawGraph, same: dict[str, str], given: Records) -> list[str]:

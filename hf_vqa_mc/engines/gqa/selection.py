@@ -215,10 +215,9 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
     in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
     excess[local.questions] = in_cell / np.repeat(others, local.counts)
     stays = _ranks(bits, excess, redundant)
-    levels = {
-        "global": AnswerCells(rows["global_group"], rows["answer"], stays),
-        "local": AnswerCells(rows["local_group"], rows["answer"], _ranks(bits, redundant)),
-    }
+    local_stays = _ranks(bits, redundant)
+    levels = {"global": AnswerCells(rows["global_group"], rows["answer"], stays)}
+    levels["local"] = AnswerCells(rows["local_group"], rows["answer"], local_stays)
     kept = ~redundant
     last = np.zeros(len(rows), np.int8)
     last[redundant] = 1
@@ -234,7 +233,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
         before = kept.copy()
         step()
         last[before & ~kept] = number
-        back += _restore(levels["global"], levels["local"], kept, even=number == len(steps))
+        back += _restore(list(levels.values()), kept, even=number == len(steps))
     progress("selected", len(steps), len(steps))
     removed = {name: int((last[~kept] == number).sum()) for number, name in enumerate(steps, 1)}
     beyond = {}
@@ -268,18 +267,17 @@ def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits
     """Remove as few questions of the named types as possible until each type has its share."""
     rows = table.rows
     names = table.names["structural"]
-    shares = {name: share for name, share in settings.shares.items() if name in names}
+    shares = {names.index(name): share for name, share in settings.shares.items() if name in names}
     counts = np.bincount(rows["structural"][kept], minlength=len(names))
-    named = [names.index(name) for name in shares]
-    limits = [counts[code] / share for code, share in zip(named, shares.values(), strict=True) if counts[code]]
-    free, others = 1 - sum(shares.values()), counts.sum() - counts[named].sum()
+    limits = [counts[code] / share for code, share in shares.items() if counts[code]]
+    free, others = 1 - sum(shares.values()), counts.sum() - counts[[*shares]].sum()
     if others and free > TINY:
         limits.append(others / free)
-    if not named or not limits:
+    if not shares or not limits:
         return
     indices = np.flatnonzero(kept)
     turn = _turns(table, indices, bits, settings.seed)
-    for code, share in zip(named, shares.values(), strict=True):
+    for code, share in shares.items():
         of_type = np.flatnonzero(rows["structural"][indices] == code)
         of_type = of_type[np.lexsort((bits[indices[of_type]], turn[of_type]))]
         kept[indices[of_type[int(share * min(limits) + TINY) :]]] = False
@@ -295,29 +293,25 @@ def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: 
     sizes = np.diff(np.append(first, len(order)))
     turn = np.empty(len(indices))
     turn[order] = (np.arange(len(order)) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
-    of_group = np.array(
-        [SeededRng(seed, name, "type").bits() * 2.0**-64 for name in (*table.names["local_group"], "")]
-    )
-    small = np.bincount(local + 1, minlength=len(table.names["local_group"]) + 1)[local + 1] < SMALL
+    groups = (*table.names["local_group"], "")
+    of_group = np.array([SeededRng(seed, name, "type").bits() * 2.0**-64 for name in groups])
+    small = np.bincount(local + 1, minlength=len(groups))[local + 1] < SMALL
     return np.where(small & (local >= 0), of_group[local], turn)
 
 
-def _restore(global_cells: AnswerCells, local_cells: AnswerCells, kept: Bools, even: bool) -> int:
+def _restore(levels: Sequence[AnswerCells], kept: Bools, even: bool) -> int:
     """Restore questions until the order of answers is right at both levels; returns how many."""
     total, rounds, evened = 0, 0, 0
     while True:
         back = 0
-        for level, fewest in ((global_cells, 1), (local_cells, 0)):
+        for level, fewest in zip(levels, (1, 0), strict=True):
             counts = level.kept_counts(kept)
             lacks = out_of_order(level.counts, counts, level.starts, fewest)
             if rounds >= PATIENCE:
                 lacks = np.where(lacks > 0, level.counts, 0)
             back += level.restore(kept, lacks)
         if even and not back:
-            for level in (
-                global_cells,
-                local_cells,
-            ):  # in groups with less entropy, to the original share
+            for level in levels:  # in groups with less entropy, to the original share
                 counts = level.kept_counts(kept)
                 fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
                 before, after = (level.totals(one)[level.group_of] for one in (level.counts, counts))

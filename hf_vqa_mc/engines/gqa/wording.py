@@ -16,10 +16,7 @@ WORDS = Vocabulary("gqa/wording")
 PARTITIVES = WORDS.read("partitives", dict[str, str])
 _SWITCHED = WORDS.read("switched", dict[str, str])
 _POSITIONS = WORDS.read("positions", dict[str, dict[str, tuple[str, ...]]])
-PEOPLE = "person"
-LIVING = (PEOPLE, "animal", "bird")
 DOING = ("activity", "sportActivity", "pose")  # Types of values that only people and animals have.
-BODY_PART = "body part"
 MATERIAL = "material"
 
 Phrase: TypeAlias = Sequence[Part]
@@ -110,9 +107,8 @@ class Wording:
         """A value after "is": red, made of wood, on the left."""
         if (kind, value) in POSITIONS:
             return POSITIONS[kind, value][0]
-        adjective = (
-            f"made of {spelled(value)}" if kind == MATERIAL else spelled(self.ontology.attributes[value].adjective)
-        )
+        is_made = kind == MATERIAL
+        adjective = f"made of {spelled(value)}" if is_made else spelled(self.ontology.attributes[value].adjective)
         return _SWITCHED.get(value, adjective)
 
     def stands_before(self, kind: str, value: str) -> str | None:
@@ -180,9 +176,8 @@ class Pattern:
 
 def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
     """The wordings of a question type by variant."""
-    return {
-        variant: tuple(Pattern(text, _PHRASES) for text in texts) for variant, texts in _BY_TYPE[question_type].items()
-    }
+    by_variant = _BY_TYPE[question_type].items()
+    return {variant: tuple(Pattern(text, _PHRASES) for text in texts) for variant, texts in by_variant}
 
 
 def detailed_types(question_type: str) -> dict[str, str]:

@@ -6,13 +6,11 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 """
 
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Collected, Outcome, subset_in
@@ -29,7 +27,6 @@ VERTICAL_THRESHOLD = 0.1  # vertical distance, fraction of the image height; our
 OVERLAP_THRESHOLD = 0.5  # overlap, fraction of either width ("half the length of its counterpart")
 HORIZONTAL_THRESHOLD = 0.15  # gap, fraction of the image width; ours, the paper's was "subjectively" judged
 LOOSELY = 2.0  # ours: the paper does not define when several objects are next to another
-NAMES = tuple(COCO_OBJECTS)
 
 
 class Instance(NamedTuple):
@@ -60,15 +57,14 @@ class CocoImage(NamedTuple):
 
 
 class CocoAnnotations:
-    """The annotations of all files in columns: each of 860,000 objects takes about fifty bytes."""
+    """The annotations of all files."""
 
     def __init__(self, made: Collected) -> None:
         self.left_out = Counter[str]()
         self._made = made
         self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
         self._stems: dict[int, str] = {}
-        self._numbers = [np.empty((0, 4), np.int64)]  # annotation id, image id, category, crowd
-        self._boxes = [np.empty((0, 5))]  # area, left, top, width, height
+        self._instances = defaultdict[int, dict[int, Instance]](dict)  # by image, by annotation id
 
     def __len__(self) -> int:
         """The number of images."""
@@ -76,60 +72,46 @@ class CocoAnnotations:
 
     def read(self, file: PublishedFile) -> None:
         """Add a file's images and objects; count those that another file listed before."""
-        listed: dict[int, tuple[int, int, str]] = {}  # width, height and the last part of the file name
+        listed: dict[int, tuple[int, int, PurePosixPath]] = {}  # width, height and file name
         names: dict[int, str] = {}
-        numbers = self._numbers[:1]
+        rows: list[tuple[Any, ...]] = []
         for field, records in read_lists(file, ("images", "annotations", "categories")):
             if field == "images":
-                last = [PurePosixPath(name).name for name in records.filled_texts("file_name")]
-                sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), last, strict=True)
+                paths = map(PurePosixPath, records.filled_texts("file_name"))
+                sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), paths, strict=True)
                 listed.update(zip(records.whole_numbers("id"), sizes, strict=True))
             elif field == "categories":
                 names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
             else:
                 columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
-                numbers.append(np.column_stack([*columns]))
-                boxes = np.array(records.lists("bbox", 4), np.float64)
-                self._boxes.append(np.column_stack((np.array(records.column("area"), np.float64), boxes)))
-        if unknown := sorted({*names.values()} - COCO_OBJECTS.keys()):
-            raise InputError(f"{file.location}: {unknown_name('category', unknown[0], COCO_OBJECTS)}")
-        if not names:
-            raise InputError(f"{file.location}: field 'categories': expected a list of categories, found none")
-        for image_id, (width, height, name) in listed.items():
-            known = self._sizes.get(image_id)
-            stem = PurePosixPath(name).stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
-            if known and (known[:2] != (width, height) or self._stems[image_id] != stem):
+                rows += zip(*columns, records.column("area"), records.lists("bbox", 4), strict=True)
+        unknown = sorted({*names.values()} - COCO_OBJECTS.keys())
+        if unknown or not names:
+            lacks = "field 'categories': expected a list of categories, found none"
+            wrong = unknown_name("category", unknown[0], COCO_OBJECTS) if unknown else lacks
+            raise InputError(f"{file.location}: {wrong}")
+        for image_id, (width, height, path) in listed.items():
+            *size, annotated = self._sizes.get(image_id, (width, height, frozenset()))
+            stem = path.stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
+            if size != [width, height] or self._stems.setdefault(image_id, stem) != stem:
                 raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
-            self._stems[image_id] = stem
-            self.left_out["images listed in another file too"] += known is not None
-            self._sizes[image_id] = (width, height, frozenset(names.values()).union(known[2] if known else ()))
-            self._made.add_image(image_id, "coco", subset_in(name) or subset_in(file.name), file.location)
-        rows = np.concatenate(numbers)
+            self.left_out["images listed in another file too"] += image_id in self._sizes
+            self._sizes[image_id] = (width, height, annotated.union(names.values()))
+            self._made.add_image(image_id, "coco", subset_in(path.name) or subset_in(file.name), file.location)
         for what, column, ids in (("image", 1, listed.keys()), ("category", 2, names.keys())):
-            if unlisted := set(rows[:, column].tolist()) - ids:
-                raise InputError(
-                    f"{file.location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file"
-                )
-        rows[:, 2] = [NAMES.index(names[one]) for one in rows[:, 2].tolist()]
-        self._numbers.append(rows)
+            if unlisted := {row[column] for row in rows} - ids:
+                lost = f"{what} {min(unlisted)} is annotated, but not listed"
+                raise InputError(f"{file.location}: {lost}; use a whole file")
+        for number, image_id, category, crowd, area, box in rows:
+            mine = self._instances[image_id]
+            self.left_out["objects listed in another file too"] += number in mine
+            mine.setdefault(number, Instance._make((names[category], float(area), *map(float, box), bool(crowd))))
 
     def __iter__(self) -> Iterator[CocoImage]:
         """The images that have objects, sorted by id, each with its objects sorted by id."""
-        numbers, boxes = np.concatenate(self._numbers), np.concatenate(self._boxes)
-        order = np.lexsort((numbers[:, 0], numbers[:, 1]))
-        again = np.append(False, numbers[order[1:], 0] == numbers[order[:-1], 0])[: len(order)]
-        self.left_out["objects listed in another file too"] = int(again.sum())
-        order = order[~again]
-        ids = np.array(sorted(self._sizes), np.int64)
-        starts = np.searchsorted(numbers[order, 1], ids)
-        ends = np.searchsorted(numbers[order, 1], ids, "right")
-        self.left_out["images without any annotated object"] = int((starts == ends).sum())
-        for image_id, start, end in zip(ids.tolist(), starts.tolist(), ends.tolist(), strict=True):
-            if start < end:
-                rows = order[start:end]
-                pairs = zip(numbers[rows, 2:].tolist(), boxes[rows].tolist(), strict=True)
-                instances = [Instance._make((NAMES[name], *box, bool(crowd))) for (name, crowd), box in pairs]
-                yield CocoImage(image_id, *self._sizes[image_id], instances)
+        self.left_out["images without any annotated object"] = len(self._sizes) - len(self._instances)
+        for image_id, of_image in sorted(self._instances.items()):
+            yield CocoImage(image_id, *self._sizes[image_id], [of_image[number] for number in sorted(of_image)])
 
 
 def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
@@ -160,23 +142,15 @@ TEMPLATES = {key: _TEXTS.read(key, tuple[str, ...]) for key in _TEXTS}
 INDOORS, OUTDOORS = "indoors", "outdoors"
 SIDES = ("left", "right")
 BALL = "sports ball"
-_INDOOR_SIGNS = SCENES["indoor signs"] | {
-    name
-    for name, one in COCO_OBJECTS.items()
-    if one.supercategory in SCENES["indoor supercategories"] and name not in SCENES["outdoor exceptions"]
-}
+_INDOOR_KINDS = {name for name, one in COCO_OBJECTS.items() if one.supercategory in SCENES["indoor supercategories"]}
+_INDOOR_SIGNS = SCENES["indoor signs"] | (_INDOOR_KINDS - SCENES["outdoor exceptions"])
 
 
 def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
-    ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]] = {
-        PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)),
-        COUNTING: ask_counting,
-        SUBORDINATE: ask_kinds,
-        SPORT: ask_sport,
-        SCENE: ask_scene,
-        POSITION: ask_positions,
-    }
+    ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]]
+    ask = {PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)), COUNTING: ask_counting}
+    ask |= {SUBORDINATE: ask_kinds, SPORT: ask_sport, SCENE: ask_scene, POSITION: ask_positions}
     for question_type, asked in ask.items():
         rng = SeededRng(made.seed, "tdiuc", question_type, str(image.image_id))
         made.add(image.image_id, question_type, "coco_generated", asked(image, rng))
@@ -304,10 +278,7 @@ def ask_scene(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
 
 
 def ask_positions(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:
-    """Ask what is next to each object that is the only one of its kind, if exactly one object is.
-
-    Objects that meet the heuristics with thresholds LOOSELY times as wide make the question ambiguous.
-    """
+    """Ask what is next to each sole object, if exactly one is, also with thresholds LOOSELY times as wide."""
     counts = Counter(one.name for one in image.instances)
     for one in image.instances:
         if counts[one.name] > 1 or one.crowd or one.area < MIN_AREA:

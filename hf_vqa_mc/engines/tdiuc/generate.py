@@ -7,24 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings, check_generated_folder, generated_folder
+from hf_vqa_mc.engines.settings import FOLDERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
 from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
-from hf_vqa_mc.engines.tdiuc.questions import (
-    NO,
-    ORIGINS,
-    SPLITS,
-    Collected,
-    Question,
-    settled,
-    with_absurd,
-    without_duplicates,
-)
+from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, Question, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.atomic import write_json
-from hf_vqa_mc.io.outputs import check_outside
+from hf_vqa_mc.io.atomic import new_folder, write_json
+from hf_vqa_mc.io.outputs import check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources.files import Folder
@@ -49,7 +40,7 @@ def generate(
 ) -> dict[str, Any]:
     """Generate a dataset in TDIUC's layout; returns the content of its ``statistics.json``."""
     settings = settings or TdiucSettings()
-    check_generated_folder(output, ENGINE, overwrite)
+    check_output(output, FOLDERS[ENGINE], overwrite)
     folders = filter(None, [inputs.visual_genome, inputs.vqa])
     check_outside(output, "output", [*inputs.coco, *inputs.annotated, *folders])
     made = Collected(settings.seed)
@@ -82,9 +73,7 @@ def generate(
         if number % 1000 == 0 or number == len(coco):
             progress("asking of COCO's images", number, len(coco))
     made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
-    questions = without_duplicates(made)
-    made.questions.clear()
-    questions = settled(questions, made)
+    questions = settled(made)
     questions = with_absurd(questions, absent, settings.absurd, made, progress)
     if not questions:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
@@ -96,9 +85,10 @@ def generate(
         **_statistics(questions, made),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
-    with generated_folder(output, ENGINE, overwrite) as folder:
-        _write_questions(folder, questions, made, progress)
-        write_json(folder / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
+    with new_folder(output, FOLDERS[ENGINE], overwrite) as new:
+        _write_questions(new.tree, questions, made, progress)
+        write_json(new.tree / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
+        new.publish()
     return statistics
 
 
@@ -166,9 +156,8 @@ def _statistics(questions: list[Question], made: Collected) -> dict[str, Any]:
             "questions_with_other_answers": len(of_type) - sum(top.values()),
         }
     image_ids = {one.image_id for one in questions}
-    by_split = Counter(
-        f"{made.clusters[one]}, {'by file' if one in made.given else BY_HASH}, {made.subset(one)}" for one in image_ids
-    )
+    given = {one: "by file" if one in made.given else BY_HASH for one in image_ids}
+    by_split = Counter(f"{made.clusters[one]}, {how}, {made.subset(one)}" for one, how in given.items())
     return {
         "questions": len(questions),
         "images": len(image_ids),

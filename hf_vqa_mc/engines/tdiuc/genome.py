@@ -4,11 +4,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.scene_graph import overlap
+from hf_vqa_mc.engines.gqa.scene_graph import overlap, visual_genome_records
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import Collected, Outcome
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
@@ -64,31 +63,14 @@ def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> d
 
 
 def read_genome(folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]) -> Iterator[GenomeImage]:
-    """Read the images of those of the three files that exist.
-
-    The files are read in parallel and an image is yielded when all of them have given it, so files in the same order,
-    as published, need little memory.
-    """
+    """Read the images of those of the three files that exist."""
     present = [name for name in LISTS if folder.has(name)]
-    waiting: dict[int, tuple[GenomeImage, set[str]]] = {}
-    streams = {name: read_records(folder.find(name)) for name in present}
-    while streams:
-        for name in list(streams):
-            records = next(streams[name], None)
-            if records is None:
-                del streams[name]
-                continue
-            columns = zip(records.whole_numbers("image_id"), records.lists(LISTS[name]), strict=True)
-            for at, (image_id, rows) in enumerate(columns):
-                written = written_id(image_id, ids, made, records.location(at))
-                image, seen = waiting.setdefault(image_id, (GenomeImage(written), set()))
-                seen.add(name)
-                inner = partial("{} (image {}), {}[{}]".format, records.location(at), image_id, LISTS[name])
-                _add(image, name, Records(rows, inner), left_out)
-                if len(seen) == len(present):
-                    yield waiting.pop(image_id)[0]
-    for image, seen in waiting.values():
-        left_out.update(f"images that {name} lacks" for name in present if name not in seen)
+    for image_id, records in visual_genome_records(folder, present):
+        location = next(iter(records.values())).location(0)
+        image = GenomeImage(written_id(image_id, ids, made, location))
+        left_out.update(f"images that {name} lacks" for name in present if name not in records)
+        for name in sorted(records, key=present.index):
+            _add(image, name, records[name].nested(LISTS[name]), left_out)
         yield image
 
 
@@ -213,9 +195,8 @@ def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[Ge
     others = [another for another in objects if another is not one and another is not other]
     if any(overlap(another.box, other.box) >= DUPLICATE_OVERLAP for another in others):
         return "the answer's box has another name too"
-    across, down = (
-        other.box[axis] + other.box[axis + 2] / 2 - one.box[axis] - one.box[axis + 2] / 2 for axis in (0, 1)
-    )
+    x, y, x2, y2 = (box[axis] + box[axis + 2] / 2 for box in (other.box, one.box) for axis in (0, 1))
+    across, down = x - x2, y - y2
     holds = {"to the left of": across < 0, "to the right of": across > 0}
     holds |= dict.fromkeys(("above", "on top of"), down < 0) | dict.fromkeys(("below", "under"), down > 0)
     return None if holds.get(phrase, True) else "the boxes say otherwise"

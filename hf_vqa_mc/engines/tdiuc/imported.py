@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,15 +16,7 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, written_id
 from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Collected, Origin, subset_in
-from hf_vqa_mc.engines.tdiuc.words import (
-    ANSWERS,
-    COLORS,
-    COUNTABLE,
-    names_many,
-    objects_named,
-    tidy_answer,
-    tidy_question,
-)
+from hf_vqa_mc.engines.tdiuc.words import ANSWERS, CLOSED, names_many, objects_named, tidy_answer, tidy_question
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -46,20 +38,11 @@ class Rule:
 
 
 _TYPES = Vocabulary("tdiuc/imported_types")
-_NOT_OPEN = ANSWERS["not open"] | {YES, NO} | COLORS.keys() | set(COUNTABLE)
-ANSWER_LISTS = {
-    "colors": frozenset(COLORS),
-    "countable": frozenset(COUNTABLE),
-    "yes or no": frozenset((YES, NO)),
-    "sports": ANSWERS["sports"],
-    "activities": ANSWERS["activities"],
-    "places": ANSWERS["places"],
-    "scenes": ANSWERS["scenes"],
-}
-_RULES = [
-    (rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions)))
-    for rule in _TYPES.read("rules", tuple[Rule, ...])
-]
+_NOT_OPEN = ANSWERS["not open"].union((YES, NO), *CLOSED.values())
+ANSWER_LISTS = CLOSED | {"yes or no": frozenset((YES, NO))}
+ANSWER_LISTS |= {key: ANSWERS[key] for key in ("sports", "activities", "places", "scenes")}
+_BY_TYPE = _TYPES.read("rules", tuple[Rule, ...])
+_RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _BY_TYPE]
 """Type, its answers (None: open ones) and questions."""
 _IS_THERE = re.compile(
     r"((?P<one>is there an?|do you see an?|can you see an?)|(?P<mass>is there any)"
@@ -91,11 +74,8 @@ VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Q
 
 def import_vqa(folder: Folder, made: Collected) -> None:
     """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets; InputError if there are none."""
-    available = [
-        (subset, release, task)
-        for subset, release in product(SPLITS, (V1, V2))
-        if (task := release.available_task(folder, subset)) is not None
-    ]
+    named = [(subset, release, release.available_task(folder, subset)) for subset in SPLITS for release in (V1, V2)]
+    available = [(subset, release, task) for subset, release, task in named if task is not None]
     for subset, release, task in available:
         questions, annotations = release.questions_name(subset, task), release.annotations_name(subset)
         _import_vqa_subset(folder.find(questions), folder.find(annotations), subset, made)

@@ -8,6 +8,7 @@ image.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
+from itertools import groupby
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -66,10 +67,8 @@ class Collected:
         if self.clusters.get(image_id) != "coco":
             self.clusters[image_id] = cluster
         if subset is not None and self.given.setdefault(image_id, subset) != subset:
-            raise InputError(
-                f"{location}: image {image_id} is in {subset}, but in {self.given[image_id]} in another file; "
-                "use files of the same release"
-            )
+            differ = f"is in {subset}, but in {self.given[image_id]} in another file"
+            raise InputError(f"{location}: image {image_id} {differ}; use files of the same release")
 
     def subset(self, image_id: int) -> str:
         """Train2014 or val2014: as a file gives it, else train2014 with probability TRAIN_SHARE, by seed and id."""
@@ -86,38 +85,34 @@ def subset_in(name: str) -> str | None:
 
 
 def without_duplicates(made: Collected) -> list[Question]:
-    """Keep one of the equal questions about an image, from the first of ORIGINS; stable sort by image, then origin.
-
-    A question that one origin asks twice of an image with different answers is ambiguous and left out.
-    """
+    """Keep one of equal questions about an image, by ORIGINS; drop what one origin asks twice with other answers."""
     order = {origin: number for number, origin in enumerate(ORIGINS)}
     kept: list[Question] = []
-    seen: dict[str, int] = {}
-    ambiguous: set[int] = set()
-    image_id = -1
-    for one in sorted(made.questions, key=lambda one: (one.image_id, order[one.origin])):
-        if one.image_id != image_id:
-            image_id, seen = one.image_id, {}
-        at = seen.setdefault(one.question.lower(), len(kept))
-        if at == len(kept):
-            kept.append(one)
-        elif kept[at].answer == one.answer:
-            made.left_out[f"{one.question_type}: duplicate question on the image"] += 1
-        else:
-            made.left_out[f"{one.question_type}: duplicate question with another answer"] += 1
-            if kept[at].origin == one.origin:
-                ambiguous.add(at)
-    for at in ambiguous:
-        made.left_out[f"{kept[at].question_type}: asked twice of the image, with different answers"] += 1
-    return [one for at, one in enumerate(kept) if at not in ambiguous]
+    ordered = sorted(made.questions, key=lambda one: (one.image_id, order[one.origin]))
+    for _, of_image in groupby(ordered, key=lambda one: one.image_id):
+        firsts: dict[str, Question] = {}
+        ambiguous = set()
+        for one in of_image:
+            first = firsts.setdefault(one.question.lower(), one)
+            if first is not one:
+                same = "on the image" if first.answer == one.answer else "with another answer"
+                made.left_out[f"{one.question_type}: duplicate question {same}"] += 1
+                if first.answer != one.answer and first.origin == one.origin:
+                    ambiguous.add(one.question.lower())
+        reason = "asked twice of the image, with different answers"
+        made.left_out.update(f"{firsts.pop(text).question_type}: {reason}" for text in ambiguous)
+        kept += firsts.values()
+    return kept
 
 
-def settled(questions: list[Question], made: Collected) -> list[Question]:
-    """Drop questions until every answer occurs often enough and object presence is exactly half yes in each split.
+def settled(made: Collected) -> list[Question]:
+    """Drop duplicates, then questions until every answer occurs often enough and half of presence is yes in a split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
     is also reduced to the second's frequency: appendix "Answer Distribution".
     """
+    questions = without_duplicates(made)
+    made.questions.clear()
     questions = _without_mode(questions, made)
     while True:
         counts = Counter(one.answer for one in questions)

@@ -12,6 +12,7 @@ _NUMBERS, _TENS = (ANSWERS.read(key, tuple[str, ...]) for key in ("numbers", "te
 COLORS = {color: color for color in ANSWERS["colors"]} | ANSWERS.read("color spellings", dict[str, str])
 """Spelling to the color's name in answers."""
 COUNTABLE = _NUMBERS[1:17]  # answers of counting, one to sixteen: "Importing Questions"
+CLOSED = {"colors": frozenset(COLORS), "countable": frozenset(COUNTABLE)}
 
 _DIGITS = re.compile(r"(?<![\w.,:/$%-])[0-9]{1,6}(?![\w%/$-]|[.,:][0-9])")
 _TRAILING = " .,;:!?"

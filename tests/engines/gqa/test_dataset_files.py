@@ -21,6 +21,7 @@ from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.scoring.gqa import gqa_score
 from tests.engines.gqa.entailment_worlds import ONTOLOGY, SceneGraph, SceneObject
 
@@ -80,7 +81,7 @@ def made(tmp_path_factory):
         table = store.table()
         selected = select_balanced(table, GqaSettings(shares={}))
         splits = [split_of(image, 0, {"train": 0.6, "val": 0.4}) for image in table.names["image"]]
-        write_dataset(folder, store, table, selected.kept, splits)
+        write_dataset(folder, store, table, selected.kept, splits, silent)
     return folder, table, selected, splits
 
 
@@ -183,7 +184,7 @@ def test_the_choices_of_a_comparison_are_the_compared_objects(tmp_path):
     question = Question("compare", "comparativeChoose", program, found, text, answer, full, "food", "09smaller-a_t")
     with QuestionStore(tmp_path) as store:
         store.add(graph, [question], entailments([question], graph, ONTOLOGY))
-        write_dataset(tmp_path, store, store.table(), np.ones(1, np.bool_), ["val"])
+        write_dataset(tmp_path, store, store.table(), np.ones(1, np.bool_), ["val"], silent)
     choices = json.loads((tmp_path / "val_choices.json").read_text())
     assert choices == {"10000": {"valid": ["apple", "table"], "plausible": ["apple"]}}
 
@@ -216,7 +217,7 @@ def test_a_split_without_balanced_questions_is_an_empty_file(tmp_path):
     graph = graph_of("5", "apple", "red")
     with QuestionStore(tmp_path) as store:
         store.add(graph, [], entailments([], graph, ONTOLOGY))
-        write_dataset(tmp_path, store, store.table(), np.zeros(0, np.bool_), ["val"])
+        write_dataset(tmp_path, store, store.table(), np.zeros(0, np.bool_), ["val"], silent)
     assert json.loads((tmp_path / "val_balanced_questions.json").read_text()) == {}
     assert set(json.loads((tmp_path / "val_sceneGraphs.json").read_text())) == {"5"}
 
@@ -243,7 +244,7 @@ def test_a_graph_is_written_with_boxes_and_without_positions():
 
 def test_an_answer_that_is_a_name_refers_to_its_object():
     by_row = {question.row: question for question in questions_about(graph_of("5", "apple", "red"))}
-    pointed = {row: question_record(question, "5")["annotations"] for row, question in by_row.items()}
+    pointed = {row: question_record(question, "5", [], [])["annotations"] for row, question in by_row.items()}
     assert pointed["query category"]["answer"] == {"0": "7"}
     assert pointed["query attribute"]["answer"] == {}
 

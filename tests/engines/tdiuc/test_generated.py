@@ -135,7 +135,9 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "the relationships say",
     ),
     "keeps duplicates": (
-        lambda patch: patch.setattr(engine, "without_duplicates", lambda made: [*made.questions, made.questions[0]]),
+        lambda patch: patch.setattr(
+            questions, "without_duplicates", lambda made: [*made.questions, made.questions[0]]
+        ),
         "asked twice",
     ),
     "deals out images at random": (

@@ -66,10 +66,7 @@ def questions_about(
     settings: GqaSettings = DEFAULTS,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Question]:
-    """Questions about an image, each with the answer that its program gives; ``left_out`` counts rejected ones.
-
-    No two questions about one image have the same text, and no two of one type the same program.
-    """
+    """The questions about an image, no two of the same text; ``left_out`` counts rejected drafts by reason."""
     for name in settings.most or ():
         QUESTION_TYPES.find(name)
     image = ImageContext(graph, ontology, decoys, settings, Counter() if left_out is None else left_out)

@@ -8,16 +8,7 @@ from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
-from hf_vqa_mc.engines.gqa.wording import (
-    DOING,
-    MATERIAL,
-    POSITIONS,
-    WORDS,
-    NounPhrase,
-    detailed_types,
-    spelled,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.wording import DOING, MATERIAL, POSITIONS, WORDS, detailed_types, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
@@ -35,7 +26,7 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
     for kind in kinds:
         hidden |= {(object_id, other) for other in (DOING if kind in DOING else (kind, *HINTS.get(kind, ())))}
     if HORIZONTAL in kinds:
-        hidden |= {(object_id, other) for name, other in image.thing(object_id).relations if name in (LEFT, RIGHT)}
+        hidden |= {(object_id, other) for name, other in image.things[object_id].relations if name in (LEFT, RIGHT)}
     reference = image.pick(object_id, rng, hidden)
     if reference is not None and len(reference.words) > 1 and not {*SIDES}.isdisjoint(kinds):
         return image.pick(object_id, rng, hidden, 0)  # on the left of what?
@@ -44,7 +35,8 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
 
 def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
     """Whether a type is asked about: not the age of a baby."""
-    return kind not in ("gender", "race", "fatness") and (kind != "age" or image.kind(object_id) not in WORDS["young"])
+    is_young = kind == "age" and image.kinds[object_id] in WORDS["young"]
+    return not is_young and kind not in ("gender", "race", "fatness")
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -58,24 +50,16 @@ def _with_positions(
     image: ImageContext, pairs: list[tuple[str, str, str]], kinds: tuple[str, ...], rng: SeededRng
 ) -> list[tuple[str, str, str]]:
     """(Object, type, value), at most a third of them positions, in random order."""
-    positions = [
-        (key, kind, value)
-        for key in image.objects
-        for kind in kinds
-        for value in image.thing(key).values.get(kind, ())
-        if value in OPPOSITE_SIDE and image.has_sides(image.name(key))
-    ]
+    keys = [key for key in image.objects if image.has_sides(image.names[key])]
+    found = [(key, kind, image.things[key].values.get(kind, ())) for key in keys for kind in kinds]
+    positions = [(key, kind, value) for key, kind, values in found for value in values if value in OPPOSITE_SIDE]
     return rng.shuffled([*pairs * 3, *rng.shuffled(positions)[: max(4, len(pairs) // 3)]])
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "What color is the apple?"."""
-    pairs = [
-        (key, kind, value)
-        for key in image.objects
-        for kind, value in image.value_kinds(key)
-        if kind in QUERY_TYPES and _can_be_asked(image, key, kind)
-    ]
+    pairs = [(key, *pair) for key in image.objects for pair in image.value_kinds(key) if pair[0] in QUERY_TYPES]
+    pairs = [(key, kind, value) for key, kind, value in pairs if _can_be_asked(image, key, kind)]
     for key, kind, value in _with_positions(image, pairs, (HORIZONTAL,), rng):
         doings = sum(kind in DOING for kind, _ in image.value_kinds(key))
         if kind in DOING and (doings != 1 or not image.ontology.attributes[value].verb):
@@ -85,7 +69,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             detailed = QUERY_TYPES.get(kind, "positionQuery")
             patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
-            full, local = _states(image, key, kind, value), f"10q-{image.name(key)}_{kind}"
+            full, local = _states(image, key, kind, value), f"10q-{image.names[key]}_{kind}"
             yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
@@ -106,7 +90,7 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if form == "this" and attribute is not None:
             slots["a"] = with_article(f"{attribute.adjective or asked} {reference.head.text}")
         program = then(reference.program, "verify", kind, asked)
-        full, local = _states(image, key, kind, value), f"06-{image.name(key)}_{asked}"
+        full, local = _states(image, key, kind, value), f"06-{image.names[key]}_{asked}"
         yield Draft(detailed, program, "", VERIFY[form], slots, full, local).yes_no(asked == value)
 
 
@@ -117,7 +101,7 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
         return "materialVerify", MATERIAL
     attribute = image.ontology.attributes[value]
     if not attribute.verb and not attribute.after_only:
-        alone = reference.depth == 0 and image.one(image.name(reference.object_id)) == reference.head
+        alone = reference.depth == 0 and image.one(image.names[reference.object_id]) == reference.head
         if alone and rng.happens(0.2):
             return "verifyAttrThis", "this"
         if rng.happens(0.2):
@@ -143,9 +127,8 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
         detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
-        one_text, other_text = (
-            image.predicate(*pair) for pair in sorted(chosen, key=lambda pair: pair[0] == MATERIAL)
-        )
+        ordered = sorted(chosen, key=lambda pair: pair[0] == MATERIAL)
+        one_text, other_text = (image.predicate(*pair) for pair in ordered)
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
         full = _what_it_is(image, key, chosen, answers)
@@ -171,7 +154,7 @@ def _two_values(
 
 def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
     """The full answer, such as "the horses are large but brown": wrong values are replaced by the correct ones."""
-    values = image.thing(key).values
+    values = image.things[key].values
     right = [pair for pair, answer in zip(chosen, answers, strict=True) if answer == YES]
     instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
     pairs, word = [*right, *instead], "but"
@@ -198,17 +181,14 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         one_text, other_text = (spelled(option) if plain else image.predicate(kind, option) for option in options)
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
-        full, local = _states(image, key, kind, value), f"10c-{image.name(key)}_{kind}"
+        full, local = _states(image, key, kind, value), f"10c-{image.names[key]}_{kind}"
         yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
 
 
 def _exclusive_values(image: ImageContext) -> list[tuple[str, str, str]]:
-    return [
-        (key, kind, value)
-        for key in image.objects
-        for kind, value in image.value_kinds(key)
-        if kind in image.ontology.exclusive and _can_be_asked(image, key, kind)
-    ]
+    exclusive = image.ontology.exclusive
+    found = [(key, *pair) for key in image.objects for pair in image.value_kinds(key) if pair[0] in exclusive]
+    return [(key, kind, value) for key, kind, value in found if _can_be_asked(image, key, kind)]
 
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
@@ -219,8 +199,8 @@ LOCATIONS = {"indoors": "an indoor", "outdoors": "an outdoor"}
 def _scene_forms(image: ImageContext, kind: str, value: str) -> tuple[str, str]:
     """A value after "it is", and with an article."""
     if kind == PLACE:
-        phrase = image.called(value) if value in image.ontology.nouns else NounPhrase(spelled(value))
-        return phrase.some, phrase.some
+        some = image.called(value).some if value in image.ontology.nouns else with_article(spelled(value))
+        return some, some
     return image.predicate(kind, value) if kind == WEATHER else value, LOCATIONS.get(value, value)
 
 
@@ -228,10 +208,8 @@ def query_scene(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "How is the weather?"; the location is only verified and chosen."""
     for kind, value in sorted(image.graph.scene.items()):
         if kind in (WEATHER, PLACE):
-            program, full = (
-                then(selected(SCENE), "query", kind),
-                [(f"it is {_scene_forms(image, kind, value)[0]}", "")],
-            )
+            program, it = then(selected(SCENE), "query", kind), _scene_forms(image, kind, value)[0]
+            full = [(f"it is {it}", "")]
             yield Draft(kind, program, value, QUERY_SCENE[kind], {}, full, f"02q-{kind}", kind)
 
 

@@ -5,9 +5,10 @@ from itertools import combinations, product
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES, Part, joined, then
+from hf_vqa_mc.engines.gqa.ontology import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import BODY_PART, MATERIAL, PEOPLE, Phrase, spelled, wordings
+from hf_vqa_mc.engines.gqa.wording import MATERIAL, Phrase, spelled, wordings
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
@@ -20,11 +21,8 @@ COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two thing
 
 
 def _pairs(image: ImageContext, rng: SeededRng) -> list[tuple[str, str]]:
-    keys = rng.shuffled(
-        key
-        for key in image.objects
-        if not image.is_any(image.name(key), BODY_PART) and image.has_sides(image.name(key))
-    )
+    keys = [key for key in image.objects if not image.is_any(image.names[key], BODY_PART)]
+    keys = rng.shuffled(key for key in keys if image.has_sides(image.names[key]))
     pairs = [(key, other) for index, key in enumerate(keys) for other in keys[:index]]
     kindred = [pair for pair in pairs if _kinds_of_both(image, *pair)]
     others = [pair for pair in pairs if not _kinds_of_both(image, *pair)]
@@ -32,14 +30,14 @@ def _pairs(image: ImageContext, rng: SeededRng) -> list[tuple[str, str]]:
 
 
 def _kinds_of_both(image: ImageContext, one: str, other: str) -> set[str]:
-    return set(image.kinds_asked(image.name(one))).intersection(image.kinds_asked(image.name(other)))
+    return set(image.kinds_asked(image.names[one])).intersection(image.kinds_asked(image.names[other]))
 
 
 def _refer_to_both(
     image: ImageContext, one: str, other: str, kinds: Sequence[str], rng: SeededRng
 ) -> tuple[Reference, Reference] | None:
     """Unambiguous references to both that mention neither the types nor each other."""
-    if image.kind(one) == image.kind(other):
+    if image.kinds[one] == image.kinds[other]:
         return None
     hidden: set[Fact] = {(key, kind) for key in (one, other) for kind in kinds}
     first = _refer(image, one, {*hidden, (other,)}, rng)
@@ -61,9 +59,8 @@ def _refer(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> 
 def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Who is taller, the boy or the girl?"."""
     for more, (kind, high, low) in rng.shuffled(COMPARATIVES.items()):
-        winners, losers = (
-            [key for key in image.objects if image.thing(key).values.get(kind) == (value,)] for value in (high, low)
-        )
+        values = {key: image.things[key].values.get(kind) for key in image.objects}
+        winners, losers = ([key for key, of in values.items() if of == (value,)] for value in (high, low))
         for winner, loser in product(winners, losers):
             if not _can_be_compared(image, kind, winner, loser):
                 continue
@@ -71,7 +68,7 @@ def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             both = _refer_to_both(image, first, second, (kind,), rng)
             if both is None or any(reference.head.plural for reference in both):
                 continue
-            name = image.name(winner)
+            name = image.names[winner]
             which = "Who" if image.is_any(name, PEOPLE) else "Which"
             program = joined(both[0].program, both[1].program, "compare", more)
             slots: dict[str, str | Phrase] = {"which": which, "more": more, "one": both[0].the, "other": both[1].the}
@@ -82,19 +79,18 @@ def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 def _can_be_compared(image: ImageContext, kind: str, more: str, less: str) -> bool:
     """Whether the comparison is clear in the image; values are relative to a kind."""
-    if image.name(more) == image.name(less) or BODY_PART in image.noun(more).parents:
+    if image.names[more] == image.names[less] or BODY_PART in image.nouns[more].parents:
         return False
-    _, _, width, height = image.thing(more).box
-    _, _, less_width, less_height = image.thing(less).box
+    _, _, width, height = image.things[more].box
+    _, _, less_width, less_height = image.things[less].box
     if kind == "size":
-        return width * height >= LARGER * less_width * less_height and image.has_sides(
-            image.name(more), image.name(less)
-        )
+        is_clear = width * height >= LARGER * less_width * less_height
+        return is_clear and image.has_sides(image.names[more], image.names[less])
     return bool(_kinds_of_both(image, more, less)) and (kind != "height" or height > less_height)
 
 
 def _names(image: ImageContext, one: str, other: str) -> str:
-    return "_".join(sorted((image.name(one), image.name(other))))
+    return "_".join(sorted((image.names[one], image.names[other])))
 
 
 def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -105,48 +101,37 @@ def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         program = joined(both[0].program, both[1].program, "common")
         kind = image.run(program).answer
-        if kind not in COMMON or not all(image.can_have(image.name(key), kind) for key in (one, other)):
+        if kind not in COMMON or not all(image.can_have(image.names[key], kind) for key in (one, other)):
             continue
-        end = (f"have the same {kind}, {spelled(image.thing(one).values[kind][0])}", "")
+        end = (f"have the same {kind}, {spelled(image.things[one].values[kind][0])}", "")
         full = [("Both", ""), *image.the(one), ("and", ""), *image.the(other), end]
-        slots, local = (
-            {"one": both[0].the, "other": both[1].the},
-            f"09common-{_names(image, one, other)}",
-        )
+        slots, local = ({"one": both[0].the, "other": both[1].the}, f"09common-{_names(image, one, other)}")
         yield Draft("twoCommon", program, kind, IN_COMMON, slots, full, local, "common")
 
 
 def two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do the shirt and the flower have the same color?"."""
     for one, other in _pairs(image, rng):
-        kinds = [
-            kind
-            for kind in COMPARED
-            if all(
-                len(image.thing(key).values.get(kind, ())) == 1 and image.can_have(image.name(key), kind)
-                for key in (one, other)
-            )
-        ]
+        both_have = [kind for kind in COMPARED if all(image.can_have(image.names[key], kind) for key in (one, other))]
+        values = [image.things[key].values for key in (one, other)]
+        kinds = [kind for kind in both_have if all(len(of.get(kind, ())) == 1 for of in values)]
         if not kinds:
             continue
         kind = rng.pick(kinds)
         both = _refer_to_both(image, one, other, (kind,), rng)
         if both is None:
             continue
-        is_same = image.thing(one).values[kind] == image.thing(other).values[kind]
+        is_same = image.things[one].values[kind] == image.things[other].values[kind]
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
         slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
-        full, local = (
-            _both_values(image, one, other, kind),
-            f"09{SHORT_NAME[operation]}-{_names(image, one, other)}",
-        )
+        full, local = (_both_values(image, one, other, kind), f"09{SHORT_NAME[operation]}-{_names(image, one, other)}")
         right = is_same == (operation == "same")
         yield Draft(detailed, program, "", TWO[operation][kind], slots, full, local).yes_no(right)
 
 
 def _both_values(image: ImageContext, one: str, other: str, kind: str) -> list[Part]:
-    value, other_value = (image.predicate(kind, image.thing(key).values[kind][0]) for key in (one, other))
+    value, other_value = (image.predicate(kind, image.things[key].values[kind][0]) for key in (one, other))
     if value == other_value:
         return [("both", ""), *image.the(one), ("and", ""), *image.the(other), (f"are {value}", "")]
     first = [*image.the(one), (f"{image.phrase(one).be} {value} and", "")]
@@ -155,9 +140,9 @@ def _both_values(image: ImageContext, one: str, other: str, kind: str) -> list[P
 
 def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Are all the people there the same gender?"."""
-    groups = {(image.kind(key), kind) for key in image.objects for kind in ("color", MATERIAL)}
+    groups = {(image.kinds[key], kind) for key in image.objects for kind in ("color", MATERIAL)}
     groups |= {(PEOPLE, "gender")}
-    groups |= {(category, NAME) for key in image.objects for category in image.kinds_asked(image.name(key))}
+    groups |= {(category, NAME) for key in image.objects for category in image.kinds_asked(image.names[key])}
     for name, kind in rng.shuffled(sorted(groups)):
         if name not in image.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
             continue
@@ -184,15 +169,16 @@ def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draf
 def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
     everything = f"both {text}" if two else f"all the {text}"
     if kind == NAME:
-        apart = (pair for pair in combinations(keys, 2) if not image.ontology.mixed_up(*map(image.name, pair)))
+        mixed_up, names = image.ontology.mixed_up, image.names
+        apart = (pair for pair in combinations(keys, 2) if not mixed_up(names[pair[0]], names[pair[1]]))
         pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
         if pair is None:
-            return [(f"{everything} are {image.several(image.name(keys[0])).text}", "")]
+            return [(f"{everything} are {image.several(image.names[keys[0]]).text}", "")]
         if two:
             return [("one is", ""), *image.a(pair[0]), ("and the other is", ""), *image.a(pair[1])]
-        one, other = (image.several(image.name(key)).text for key in pair)
+        one, other = (image.several(image.names[key]).text for key in pair)
         return [(f"some are {one} and some are {other}", "")]
-    values = list(dict.fromkeys(image.predicate(kind, image.thing(key).values[kind][0]) for key in keys))
+    values = list(dict.fromkeys(image.predicate(kind, image.things[key].values[kind][0]) for key in keys))
     if len(values) == 1:
         return [(f"{everything} are {values[0]}", "")]
     if two:

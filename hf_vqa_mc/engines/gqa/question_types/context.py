@@ -9,10 +9,10 @@ from typing import NamedTuple
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, Question, sentence, then
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import PEOPLE, Ontology
 from hf_vqa_mc.engines.gqa.references import Reference, References
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, SceneObject
-from hf_vqa_mc.engines.gqa.wording import PEOPLE, POSITIONS, WORDS, NounPhrase, Pattern, Phrase
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
+from hf_vqa_mc.engines.gqa.wording import POSITIONS, WORDS, NounPhrase, Pattern, Phrase
 from hf_vqa_mc.engines.settings import GqaSettings
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
@@ -40,39 +40,22 @@ class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
-        self,
-        graph: SceneGraph,
-        ontology: Ontology,
-        decoys: Distractors,
-        settings: GqaSettings,
-        left_out: Counter[str],
+        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, settings: GqaSettings, left_out: Counter[str]
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
         super().__init__(graph, ontology, settings.depth)
         self.decoys, self.seed, self.left_out = decoys, settings.seed, left_out
-        self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.name(key), name)))
+        self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.names[key], name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
         self.objects = [key for key in graph.objects if self.askable(key)]
-        kinds = {self.kind(key) for key in graph.objects} | graph.unclear
+        kinds = {*self.kinds.values(), *graph.unclear}
         self._avoided = frozenset[str]() if kinds.isdisjoint(WORDS["pictures"]) else WORDS["pictures"]
         """words for the image that are also names of its objects"""
 
-    def thing(self, object_id: str) -> SceneObject:
-        """An object."""
-        return self.graph.objects[object_id]
-
-    def name(self, object_id: str) -> str:
-        """An object's name."""
-        return self.graph.objects[object_id].name
-
-    def kind(self, object_id: str) -> str:
-        """An object's kind."""
-        return self.noun(object_id).kind
-
     def phrase(self, object_id: str) -> NounPhrase:
         """The noun phrase for an object."""
-        return self.called(self.name(object_id))
+        return self.called(self.names[object_id])
 
     def the(self, object_id: str) -> list[Part]:
         """An object by its name with the definite article, as in full answers."""
@@ -116,9 +99,9 @@ class ImageContext(References):
         """An object's (type, value) for the types of which it has one value; no positions."""
         return [
             (kind, values[0])
-            for kind, values in self.thing(object_id).values.items()
+            for kind, values in self.things[object_id].values.items()
             if kind not in ("", HORIZONTAL, VERTICAL) and len(values) == 1 and self.can_be_said(kind, values[0])
-            if self.can_have(self.name(object_id), kind)
+            if self.can_have(self.names[object_id], kind)
         ]
 
     def can_be_said(self, kind: str, value: str) -> bool:

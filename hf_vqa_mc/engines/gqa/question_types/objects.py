@@ -4,18 +4,10 @@ from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, joined, then
+from hf_vqa_mc.engines.gqa.ontology import PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected
 from hf_vqa_mc.engines.gqa.references import NAMED, Reference
-from hf_vqa_mc.engines.gqa.wording import (
-    MATERIAL,
-    NOT_UNIQUE,
-    PEOPLE,
-    POSITIONS,
-    NounPhrase,
-    Phrase,
-    spelled,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.wording import MATERIAL, NOT_UNIQUE, POSITIONS, NounPhrase, Phrase, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 PLACES = ("place", "room")
@@ -43,7 +35,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         way = rng.below(4)
         if way > 1:
             yield from _exist_value(image, key, way == 3 and rng.happens(0.4), rng)
-        elif name := image.decoys.absent(image.graph, key, rng) if way else image.name(key):
+        elif name := image.decoys.absent(image.graph, key, rng) if way else image.names[key]:
             yield from _exist_name(image, name, rng)
 
 
@@ -71,7 +63,7 @@ def there_is(image: ImageContext, name: str) -> list[Part]:
     keys = image.all_of(name)
     phrase = image.phrase(keys[0])
     if len(keys) > 1 and not phrase.mass and not phrase.plural:
-        return [("there are", ""), (image.several(image.name(keys[0])).text, keys[0])]
+        return [("there are", ""), (image.several(image.names[keys[0]]).text, keys[0])]
     return [(f"there {phrase.be}", ""), *image.a(keys[0])]
 
 
@@ -83,7 +75,7 @@ def is_a(phrase: NounPhrase, text: str, key: str) -> list[Part]:
 
 def _exist_value(image: ImageContext, key: str, negated: bool, rng: SeededRng) -> Iterator[Draft]:
     pairs = [pair for pair in image.value_kinds(key) if pair[0] in image.ontology.exclusive]
-    name = image.name(key)
+    name = image.names[key]
     if not pairs or cannot_be_missing(image, name):
         return
     kind, value = rng.pick(pairs)
@@ -105,7 +97,7 @@ def _exist_value(image: ImageContext, key: str, negated: bool, rng: SeededRng) -
 
 
 def _with(image: ImageContext, key: str, kind: str, value: str) -> Phrase:
-    own, phrase = image.thing(key).values.get(kind, (value,))[0], image.phrase(key)
+    own, phrase = image.things[key].values.get(kind, (value,))[0], image.phrase(key)
     before = image.stands_before(kind, own)
     text = f"{before} {phrase.text}" if before else f"{phrase.text} that {phrase.be} {image.predicate(kind, own)}"
     return [("there", ""), *is_a(phrase, text, key)]
@@ -113,12 +105,13 @@ def _with(image: ImageContext, key: str, kind: str, value: str) -> Phrase:
 
 def _without(image: ImageContext, name: str, kind: str, value: str, negated: bool) -> Phrase:
     key, *others = image.all_of(name)
-    many = image.several(image.name(key))
+    many = image.several(image.names[key])
     if others and many.plural:
         none = f"but they are {'all' if negated else 'not'} {image.predicate(kind, value)}"
         return [("there are", ""), (many.text, key), (none, "")]
-    phrase, own = image.phrase(key), image.thing(key).values.get(kind, (value,))[0]
-    it = "they are" if phrase.plural else f"the {phrase.text} is" if image.is_any(image.name(key), PEOPLE) else "it is"
+    phrase, own = image.phrase(key), image.things[key].values.get(kind, (value,))[0]
+    it = f"the {phrase.text}" if image.is_any(image.names[key], PEOPLE) else "it"
+    it = "they are" if phrase.plural else f"{it} is"
     return [(f"there {phrase.be}", ""), *image.a(key), (f"but {it} {image.predicate(kind, own)}", "")]
 
 
@@ -128,7 +121,7 @@ def either(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         absent = image.decoys.absent(image.graph, key, rng)
         if absent is None:
             continue
-        first = image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else image.name(key)
+        first = image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else image.names[key]
         if first is not None and first != absent:
             yield from _two(image, (first, absent), "or", key, rng)
 
@@ -136,10 +129,10 @@ def either(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 def both(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do you see both green apples and bananas there?"."""
     for key in rng.shuffled(image.objects):
-        shown = image.name(rng.pick(image.objects))
+        shown = image.names[rng.pick(image.objects)]
         other = image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else shown
         if other is not None:
-            yield from _two(image, (other, image.name(key)), "and", key, rng)
+            yield from _two(image, (other, image.names[key]), "and", key, rng)
 
 
 def _two(image: ImageContext, names: tuple[str, str], word: str, key: str, rng: SeededRng) -> Iterator[Draft]:
@@ -182,12 +175,9 @@ def _two(image: ImageContext, names: tuple[str, str], word: str, key: str, rng: 
 
 
 def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, rng: SeededRng) -> Filters:
-    pairs = [
-        (kind, value)
-        for kind, value in image.value_kinds(key)
-        if kind in ("color", "size") and image.stands_before(kind, value)
-    ]
-    if not pairs or not rng.happens(0.35) or image.name(key) not in names:
+    known = [pair for pair in image.value_kinds(key) if pair[0] in ("color", "size")]
+    pairs = [pair for pair in known if image.stands_before(*pair)]
+    if not pairs or not rng.happens(0.35) or image.names[key] not in names:
         return None, None
     kind, value = rng.pick(pairs)
     fits = all(image.can_have(name, kind) for name in names)  # not a black office
@@ -201,11 +191,8 @@ def _filters(image: ImageContext, key: str, names: tuple[str, str], word: str, r
 def _which(image: ImageContext, names: tuple[str, str], filters: Filters, present: list[bool], word: str) -> Phrase:
     things = list(zip(names, filters, present, strict=True))
     parts = [_stated(image, name, pair) for name, pair, is_present in things if is_present]
-    missing = [
-        f"{spelled(pair[1]) if pair else ''} {image.several(name).text}".strip()
-        for name, pair, is_present in things
-        if not is_present
-    ]
+    lacking = [(image.several(name).text, pair) for name, pair, is_present in things if not is_present]
+    missing = [f"{spelled(pair[1]) if pair else ''} {text}".strip() for text, pair in lacking]
     if parts and (word == "or" or missing):
         return [("there", ""), *parts[0], *([] if word == "or" else [(f"but no {missing[0]}", "")])]
     if parts:
@@ -230,7 +217,7 @@ QUERY_CATEGORY, CHOOSE_CATEGORY = wordings("query category"), wordings("choose c
 def query_category(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "What kind of fruit is on the left?" and "Who is playing?"."""
     for category, reference in _by_category(image, rng):
-        name, filtered = image.name(reference.object_id), reference.program[1:]
+        name, filtered = image.names[reference.object_id], reference.program[1:]
         if not filtered:
             detailed, form = ("categoryThis", "this") if rng.happens(0.6) else ("category", "it")
             local = f"11q-{category}"
@@ -256,8 +243,8 @@ def _by_category(image: ImageContext, rng: SeededRng) -> list[tuple[str, Referen
         for key in image.objects
         for reference in image.plain(key)
         if (key, NAMED) not in reference.facts and reference.determiner == "the"
-        if (category := reference.program[0].argument[0]) in image.kinds_asked(image.name(key))
-        if image.name(key) != category and not (category == PEOPLE and len(reference.program) < 2)
+        if (category := reference.program[0].argument[0]) in image.kinds_asked(image.names[key])
+        if image.names[key] != category and not (category == PEOPLE and len(reference.program) < 2)
     )
 
 
@@ -288,7 +275,7 @@ def _named(image: ImageContext, reference: Reference, detailed: str) -> list[Par
 def choose_category(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "What kind of fruit is it, an apple or a banana?"."""
     for category, reference in _by_category(image, rng):
-        name = image.name(reference.object_id)
+        name = image.names[reference.object_id]
         decoy = image.decoys.sibling(name, category, rng, image.graph)
         if decoy is None:
             continue

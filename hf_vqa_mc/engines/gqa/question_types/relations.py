@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import SHORT, Part, then
-from hf_vqa_mc.engines.gqa.ontology import ANYTHING
+from hf_vqa_mc.engines.gqa.ontology import ANYTHING, LIVING, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
 from hf_vqa_mc.engines.gqa.references import Fact, Reference
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import LIVING, PEOPLE, WORDS, relation_form, wordings
+from hf_vqa_mc.engines.gqa.wording import WORDS, relation_form, wordings
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
@@ -23,18 +23,18 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is there an apple on the black table?"."""
     for subject, relation, target in _triples(image, rng):
         way, detailed = rng.below(4), "existRelS"
-        name: str | None = image.name(subject)
+        name: str | None = image.names[subject]
         asked: str | None = relation
         if way < 2:
-            if rng.happens(0.2) and (wider := image.kinds_asked(image.name(subject))):
+            if rng.happens(0.2) and (wider := image.kinds_asked(image.names[subject])):
                 name = rng.pick(wider)
-                if image.as_category(name, False) is None and name != image.name(subject):
+                if image.as_category(name, False) is None and name != image.names[subject]:
                     continue
         elif way == 2 or relation in WORN:
             name = _absent_at(image, target, relation, "s", rng)
         else:
             asked, detailed = _other_relation(image, subject, relation, target, rng), "existRelSR"
-            others = image.all_of(image.name(subject))
+            others = image.all_of(image.names[subject])
             if asked is not None and any(image.graph.related(key, asked, target) for key in others):
                 continue
         if name is None or asked is None:
@@ -43,7 +43,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         noun = image.ontology.nouns.get(name)
         if reference is None or noun is None or noun.vague or cannot_be_missing(image, name):
             continue
-        if noun.kind == image.kind(target):
+        if noun.kind == image.kinds[target]:
             continue  # not "a bike near the bike"
         form = ObjectForm(image, name, rng)
         program = then(then(reference.program, "relate", name, asked, "s"), "exist")
@@ -51,7 +51,7 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         begin = (f"there {image.phrase(subject).be}", "")
         there_is = [begin, *image.a(subject), (relation, ""), *image.the(target)]
         full = there_is if detailed == "existRelS" else _states(image, subject, relation, target)
-        local = f"13-{image.name(target)}_{name}"
+        local = f"13-{image.names[target]}_{name}"
         yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(way < 2)
 
 
@@ -66,7 +66,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         if category == "clothing" and side == "o":  # people wear several pieces
             continue
-        name, plural, is_kind = image.name(wanted), image.phrase(wanted).plural, category not in (ANYTHING, PEOPLE)
+        name, plural, is_kind = image.names[wanted], image.phrase(wanted).plural, category not in (ANYTHING, PEOPLE)
         slots = slots_of(reference) | {"relation": relation, "kind": category}
         if is_kind:
             cat = image.as_category(category, plural)
@@ -80,15 +80,15 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         detailed = f"{'categoryRel' if is_kind else 'rel'}{side.upper()}"
         program = then(then(reference.program, "relate", category, relation, side), "query", "name")
         patterns, full = QUERY[f"{form} {ENDS[side]}"], _states(image, subject, relation, target)
-        local = f"{15 if is_kind else 14}-{image.name(given)}_{relation},{side}"
+        local = f"{15 if is_kind else 14}-{image.names[given]}_{relation},{side}"
         yield Draft(detailed, program, name, patterns, slots, full, local, image.category(name))
 
 
 def _asked_as(image: ImageContext, key: str, rng: SeededRng) -> str | None:
     """The name or category by which an object is asked for: who, what, or what kind of furniture."""
-    if image.is_any(image.name(key), PEOPLE):
-        return PEOPLE if image.name(key) != PEOPLE else None
-    kinds = [kind for kind in image.kinds_asked(image.name(key)) if image.as_category(kind, False)]
+    if image.is_any(image.names[key], PEOPLE):
+        return PEOPLE if image.names[key] != PEOPLE else None
+    kinds = [kind for kind in image.kinds_asked(image.names[key]) if image.as_category(kind, False)]
     return rng.pick(kinds) if kinds and rng.happens(0.6) else ANYTHING
 
 
@@ -97,7 +97,7 @@ def _is_odd(image: ImageContext, reference: Reference, relation: str, side: str,
     form = relation_form(relation)
     if side == "o":
         return form == "place" and len(reference.words) > 1
-    return category == ANYTHING and form == "verb" and image.is_any(image.name(wanted), *LIVING)
+    return category == ANYTHING and form == "verb" and image.is_any(image.names[wanted], *LIVING)
 
 
 def _refer(image: ImageContext, given: str, other: str, rng: SeededRng, sides: bool = False) -> Reference | None:
@@ -122,7 +122,7 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is she wearing a blue dress?"."""
     for subject, relation, target in _triples(image, rng):
         way = rng.below(4)
-        name: str | None = image.name(target)
+        name: str | None = image.names[target]
         asked: str | None = relation
         if way == 3 and relation in WORN:
             way = 2
@@ -130,18 +130,18 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             name = _absent_at(image, subject, relation, "o", rng)
         elif way == 3:
             asked = _other_relation(image, subject, relation, target, rng)
-            others = image.all_of(image.name(target))
+            others = image.all_of(image.names[target])
             if asked is not None and any(image.graph.related(subject, asked, key) for key in others):
                 continue
         reference = _refer(image, subject, target, rng, relation in (LEFT, RIGHT))
         if name is None or asked is None or reference is None or relation_form(asked) is None:
             continue
-        if _repeats(reference, relation, asked) or image.ontology.nouns[name].kind == image.kind(subject):
+        if _repeats(reference, relation, asked) or image.ontology.nouns[name].kind == image.kinds[subject]:
             continue  # not "a bike near any bikes"
         reference = reference.with_that
         program = then(reference.program, "verify rel", name, asked, "o")
         slots = slots_of(reference) | {"relation": asked, "a": _some(image, name, asked)}
-        full, local = _states(image, subject, relation, target), f"13-{image.name(subject)}_{name}"
+        full, local = _states(image, subject, relation, target), f"13-{image.names[subject]}_{name}"
         draft = Draft("relVerify", program, "", VERIFY, slots, full, local).yes_no(way < 2)
         yield draft._replace(detailed=draft.detailed + ("", "", "o", "r")[way])
 
@@ -162,7 +162,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         side = rng.pick(("s", "o"))
         given, direct = (target, subject) if side == "s" else (subject, target)
-        if not image.is_clear(selected(image.name(direct)), direct):
+        if not image.is_clear(selected(image.names[direct]), direct):
             continue
         reference = _refer(image, given, direct, rng, relation in (LEFT, RIGHT))
         if reference is None or _repeats(reference, relation, other):
@@ -175,11 +175,11 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         else:
             slots["that"] = image.the(direct)
         sides = {LEFT, RIGHT} == {relation, other}
-        of_picture = image.kind(target) in WORDS["pictures"]  # on which side of the picture
+        of_picture = image.kinds[target] in WORDS["pictures"]  # on which side of the picture
         slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
-        program = then(reference.program, "choose rel", image.name(direct), *options, side)
+        program = then(reference.program, "choose rel", image.names[direct], *options, side)
         patterns = CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"]
-        full, local = _states(image, subject, relation, target), f"13-{image.name(given)}_{image.name(direct)}"
+        full, local = _states(image, subject, relation, target), f"13-{image.names[given]}_{image.names[direct]}"
         yield Draft("relChooser", program, SHORT.get(relation, relation), patterns, slots, full, local)
 
 
@@ -192,7 +192,7 @@ def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if reference is None or category is None or _repeats(reference, relation):
             continue
         odd = _is_odd(image, reference, relation, side, wanted, category)
-        program, name = then(reference.program, "relate", category, relation, side), image.name(wanted)
+        program, name = then(reference.program, "relate", category, relation, side), image.names[wanted]
         clear = (odd and side == "s") or image.is_clear(program, wanted)
         image.left_out["not settled by the graph"] += not clear
         if odd or not clear:
@@ -212,7 +212,7 @@ def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program = then(program, "choose", "name", *options)
         one, other = (image.called(option).some for option in options)
         slots = slots_of(reference) | {"wh": wh or "What", "relation": relation, "one": one, "other": other}
-        full, local = _states(image, subject, relation, target), f"15c-{image.name(given)}_{relation},{side}"
+        full, local = _states(image, subject, relation, target), f"15c-{image.names[given]}_{relation},{side}"
         patterns, category = CHOOSE_OBJECT[ENDS[side]], image.category(name)
         yield Draft(detailed, program, name, patterns, slots, full, local, category)
 
@@ -232,8 +232,8 @@ def _other_relation(image: ImageContext, subject: str, relation: str, target: st
     other = image.decoys.relation(image.graph, subject, relation, target, rng)
     if other is None or other in WORN or relation_form(other) is None:
         return None
-    is_part = not UNANNOTATED["parts"].isdisjoint(image.noun(subject).parents)
-    odd = {relation, other} & WORDS["under"] and (is_part or image.kind(target) in WORDS["background"])
+    is_part = not UNANNOTATED["parts"].isdisjoint(image.nouns[subject].parents)
+    odd = {relation, other} & WORDS["under"] and (is_part or image.kinds[target] in WORDS["background"])
     return None if odd else other
 
 
@@ -242,13 +242,13 @@ def _triples(image: ImageContext, rng: SeededRng) -> list[tuple[str, str, str]]:
     others, sides = [], []
     askable = set(image.objects)
     for subject in image.objects:
-        for relation, target in sorted(image.thing(subject).relations):
-            if target not in askable or relation_form(relation) is None or image.name(subject) == image.name(target):
+        for relation, target in sorted(image.things[subject].relations):
+            if target not in askable or relation_form(relation) is None or image.names[subject] == image.names[target]:
                 continue
-            if relation in WORDS["within"] and image.kind(target) in WORDS["pictures"]:
+            if relation in WORDS["within"] and image.kinds[target] in WORDS["pictures"]:
                 continue
-            scenery = _SCENERY if image.is_any(image.name(target), *LIVING) else WORDS["background"]
-            if relation in WORDS["nearby"] and image.kind(subject) in scenery:
+            scenery = _SCENERY if image.is_any(image.names[target], *LIVING) else WORDS["background"]
+            if relation in WORDS["nearby"] and image.kinds[subject] in scenery:
                 continue
             if relation not in (LEFT, RIGHT):
                 others.append((subject, relation, target))
