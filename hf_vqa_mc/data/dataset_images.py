@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_text, is_id, is_list, is_text
+from hf_vqa_mc.data.cells import as_array, as_text, is_id, is_list, is_text
 from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import (
     LOOKED_AT,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.data.benchmark import Benchmark
 
 VIDEO_SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg")  # other names are ids
-ENOUGH = 20  # rows from which one missing image that most rows name is not taken for their image
+ENOUGH = 20  # rows from which a missing image that most of them name is not taken for their image
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,7 @@ def find_pictures(
 
 
 def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
-    kinds = {name: table.schema.field(name).type for name in named(table.column_names, IMAGE_PATH)}
-    paths = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)][:1]
+    paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(_inner(table[name].type))][:1]
     paths = [] if columns.image == "" else paths
     cells = {
         tuple(some): Images(
@@ -201,33 +200,33 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         if some
     }
     id_column = _id_column(table, columns)
-    videos = [] if id_column or cells else named(table.column_names, VIDEO)
-    video = next((name for name in videos if is_id(table.schema.field(name).type)), None)
-    id_column = id_column or video
+    found = {some: list(itertools.islice(one.found(), LOOKED_AT)) for some, one in cells.items()}
+    video = None
+    if not id_column and not any(found.values()):
+        video = next((name for name in named(table.column_names, VIDEO) if is_id(_inner(table[name].type))), None)
+        cells, id_column = ({}, video) if video else (cells, None)
     if id_column is None and not cells:
         return None
-    present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
-    used, source = next(present, (next(iter(cells), ()), None))
-    by = source or next(iter(cells.values()), None)
+    used = next((some for some in cells if any(found[some])), next(iter(cells), ()))
+    source = cells[used] if any(found.get(used, ())) else None
+    by = cells.get(used)
     if by is not None and by.has_several:
         paths = []
         id_column = columns.columns.get("image_id")
     texts = id_column or next(iter(paths), None)
-    is_listed = texts is not None and is_list(table.schema.field(texts).type)
-    ids = pa.repeat("", table.num_rows) if texts is None or is_listed else pc.fill_null(as_text(table[texts]), "")
+    ids = _named_ids(table[texts], texts == video) if texts else pa.repeat("", table.num_rows)
     if by is not None and pc.any(pc.equal(ids, "")).as_py():
         own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
         ids = pa.array(own, pa.string())
     notes = dict.fromkeys(itertools.chain.from_iterable(one.refused() for one in cells.values()))
-    counts = pc.value_counts(ids)
-    often = counts.filter(pc.greater(pc.multiply(counts.field("counts"), 2), len(ids)))  # ids of most rows
-    frequent = often[0]["values"].as_py() if len(often) and len(ids) >= ENOUGH else ""
-    if cells and not source and not id_column and frequent:
-        ids = pc.if_else(pc.equal(ids, frequent), "", ids)
-        notes[
-            f"{location}: most rows name the image {shortened(frequent)}, which does not exist; it is not used as the "
-            "image of these rows; give the folder with --images, or read no images with --image ''"
-        ] = None
+    if not source and (video or not id_column):
+        ids, frequent = _without_frequent(ids)
+        if frequent:
+            what, why = ("video", "is not read") if video else ("image", "does not exist")
+            notes[
+                f"{location}: most rows name the {what} {frequent}, which {why}; it is not used as the {what} of "
+                "these rows; give the folder with --images, or read no images with --image ''"
+            ] = None
     missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
     if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
         missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
@@ -236,6 +235,28 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
             missing = f"the rows name videos, e.g. {where}, which are not read"
             used = (video,) if columns.image != "" and known.lower().endswith(VIDEO_SUFFIXES) else ()
     return Pictures(ids, source, missing, used, id_column, tuple(notes), by)
+
+
+def _named_ids(column: pa.ChunkedArray, joined: bool) -> pa.Array:
+    """A column as ids, "" for null; lists joined, or else as ""."""
+    if not is_list(column.type):
+        return pc.fill_null(as_text(column), "")
+    texts = pc.binary_join(as_array(column).cast(pa.list_(pa.string())), "\n")
+    return pc.fill_null(texts, "") if joined else pa.repeat("", len(column))
+
+
+def _without_frequent(ids: pa.Array) -> tuple[pa.Array, str]:
+    """Ids without those of at least half of the rows that have one, and these in words."""
+    known = ids.filter(pc.not_equal(ids, ""))
+    counts = pc.value_counts(known if len(known) >= ENOUGH else known[:0])
+    often = pc.greater_equal(pc.multiply(counts.field("counts"), 2), len(known))
+    frequent = counts.field("values").filter(often)
+    return pc.if_else(pc.is_in(ids, frequent), "", ids), " or ".join(map(shortened, frequent.to_pylist()))
+
+
+def _inner(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, in or without lists."""
+    return kind.value_type if is_list(kind) else kind
 
 
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:

@@ -128,6 +128,8 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
     if compared.harmed:
         worse = [f"{one.name} {percent(one.before)} → {percent(one.after)}" for one in compared.harmed]
         found += f" Worse than before: {'; '.join(worse)}."
+    elif mean.low > 0:
+        found += " That is worse than before."
     elif not compared.better:
         found += " That is no significant improvement."
     return found + _remaining(compared)

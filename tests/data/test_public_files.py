@@ -1,6 +1,7 @@
 """Files as their publishers write them are read without an option, or refused with what to type."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -164,6 +165,27 @@ def test_a_json_file_with_a_record_per_line_is_read_and_written_as_one(tmp_path)
     benchmark = read_benchmark(path)
     write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "new.json")
     assert (tmp_path / "new.json").read_text() == path.read_text()
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_a_json_file_with_one_record_is_read_and_written_as_one(name, tmp_path):
+    path, lines = write(tmp_path / "row.json", JSON[name][:1]), write(tmp_path / "row.jsonl", JSON[name][:1])
+    try:
+        expected = read(lines)
+    except InputError as error:  # one row does not show what the labels are
+        with pytest.raises(InputError, match=re.escape(str(error).removeprefix(str(lines)))):
+            read(path)
+        return
+    assert (read(path), expected[0]) == (expected, QUESTIONS[:1])
+    write_benchmark(read_benchmark(path), {"test": read_benchmark(path).test.original}, tmp_path / "new.json")
+    assert (tmp_path / "new.json").read_text() == path.read_text()
+
+
+@pytest.mark.parametrize("value", [{}, {"info": "", "rows": []}, {"train": LISTS, "test": LISTS}, "text"])
+def test_other_json_is_refused_with_what_is_expected(value, tmp_path):
+    (tmp_path / "rows.json").write_text(json.dumps(value))
+    with pytest.raises(InputError, match=r"expected a list of records, .*or one record, also per line"):
+        read(tmp_path / "rows.json")
 
 
 def test_headers_may_have_blanks_and_columns_bars(tmp_path):
