@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from hf_vqa_mc.audits.auditing import Audit
-from hf_vqa_mc.audits.findings import percent
+from hf_vqa_mc.audits.findings import share_of
 from hf_vqa_mc.audits.shortcut import Gain
 from hf_vqa_mc.report.plain_text import interval, points
 from hf_vqa_mc.text.tables import TextTable
@@ -86,7 +86,7 @@ def _cells(gain: Gain, columns: int) -> list[str]:
 def ambiguity(figures: Mapping[str, Any]) -> str:
     """The share of decoys that are flagged as possibly correct, in a sentence."""
     found = figures["ambiguous_decoys"]
-    reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
+    reasons = [f"{reason} {share_of(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
-    flagged = percent(found["share"], 1) if found["share"] else "none"
+    flagged = share_of(found["share"], 1) if found["share"] else "none"
     return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."

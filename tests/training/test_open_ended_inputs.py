@@ -15,7 +15,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
 from hf_vqa_mc.training.answered import MAP_SIDE, Answered, cell_maps, region_maps
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.questions import Questions
+from hf_vqa_mc.training.questions import Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.extraction import tiny_models
 from tests.scoring.test_gqa import question as gqa_question
@@ -230,7 +230,7 @@ def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid,
 def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path, cell, score):
     no_choices = np.empty((1, 0), np.int64)
     of_row = (["q"], ["n"], np.array([0]), ["red"], [["red"]], no_choices, no_choices, np.array([-1]))
-    questions = Questions("toy", *of_row, open_ended=True)
+    questions = Examples("toy", *of_row, open_ended=True)
     attention = np.zeros((1, 4), np.float32)
     attention[0, cell] = 1.0
     found = Answered(questions, ["red"], np.array([0]), None, attention)
