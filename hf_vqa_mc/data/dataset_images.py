@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,29 +25,32 @@ from hf_vqa_mc.data.images import (
     may_hold_images,
     shortened,
 )
-from hf_vqa_mc.data.loading import Opened, load_splits
+from hf_vqa_mc.data.loading import BUILT, Opened, open_tables
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.vqa2 import OTHER
 
-if TYPE_CHECKING:
-    from datasets import DatasetDict
-
-    from hf_vqa_mc.data.benchmark import Benchmark
-
 VIDEO_SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg")  # other names are ids
+SEVERAL = "rows have several images, but features and the models of vqa-mc train take one image per row"
 ENOUGH = 20  # rows from which a missing image that most of them name is not taken for their image
 
 
 @dataclass(frozen=True)
 class DatasetImages:
-    """The images of a dataset."""
+    """The images of all splits of a dataset by id."""
 
+    config: str  # name of the config, or of the file
     location: str  # where images are searched, for messages
-    source: ImageSource
-    image_ids: list[str]  # distinct image ids, in the order of the questions
+    image_ids: list[str]  # distinct ids, in the order of the rows
+    find: Callable[[], ImageSource]
+
+    @cached_property
+    def source(self) -> ImageSource:
+        """The images; raises InputError if the dataset has none."""
+        return self.find()
 
     @cached_property
     def missing(self) -> list[str]:
@@ -56,47 +58,39 @@ class DatasetImages:
         return [image_id for image_id in self.image_ids if image_id not in self.source]
 
 
-def find_images(
-    dataset: str,
-    config: str,
-    directory: Path | None = None,
-    rows: "DatasetDict | None" = None,
-    benchmark: "Benchmark | None" = None,
-) -> DatasetImages:
-    """The images of all splits of a dataset: from files in a folder, searched recursively, or its own.
+def dataset_images(dataset: str, config: str | None, directory: Path | None = None) -> DatasetImages:
+    """The images of a dataset, of pairs those of both questions: from files below a folder, or the dataset's own.
 
-    The dataset's own images are in the column ``image``, or in the config ``<source>_images``; or those of a
-    ``benchmark``, whose rows are ``rows``, the splits if they were read already.
+    Raises InputError if a row has several images, or none has any.
     """
-    location, splits, image_ids = dataset_image_ids(dataset, config, rows)
-    if directory is not None:
-        return DatasetImages(str(directory), find_by_id(directory, image_ids), image_ids)
-    if benchmark is not None:
-        parts = benchmark.splits.values()
-        found = [(one.images, one.rows["image_id"].to_pylist()) for one in parts if one.images is not None]
-        if not found:
-            missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
-            raise InputError(f"{benchmark.test.location}: {missing}")
-        return DatasetImages(location, _ImagesOfRows(found), image_ids)
-    first = next(iter(splits.values()))
-    base = Path(dataset).absolute() if Path(dataset).is_dir() else None
-    allowed = allowed_images(first, base, None if base else dataset)
-    if "image" in first.column_names:
-        columns = {
-            name: one.with_format("arrow").select_columns(["image"])[:]["image"] for name, one in splits.items()
-        }
-        embedded = (
-            (Images([column], f"{location}, {name}", allowed), image_ids_of(splits[name], location))
-            for name, column in columns.items()
-        )
-        return DatasetImages(location, _ImagesOfRows(embedded), image_ids)
-    try:
-        folder = images_folder(first, dataset)
-        allowed.check_config(folder)
-        return DatasetImages(folder, StoredImages(folder), image_ids)
-    except (InputError, FileNotFoundError) as error:
-        reason = str(error).removeprefix("with_images: ")
-        raise InputError(f"{reason}; or give the folder with the image files: --images DIR") from error
+    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    found = find_row_images(opened, BenchmarkOptions(dataset), allowed_images(opened), silent)
+    ids: dict[str, None] = {}
+    for split, table in opened.tables.items():
+        of_rows = found.get(split)
+        if of_rows and of_rows.cells and of_rows.cells.has_several:
+            raise InputError(f"{opened.locations[split]}: {SEVERAL}")
+        columns = [of_rows.ids] if of_rows else []
+        columns += [table[name] for name in (f"{OTHER}image_id",) if name in table.column_names]
+        ids |= dict.fromkeys(one for column in columns for one in pc.unique(as_text(column)).to_pylist() if one)
+    location, image_ids = ", ".join(filter(None, [dataset, opened.config])), list(ids)
+    missing = next(filter(None, (one.missing for one in found.values())), f"no column of images; {NAME_FOLDER}")
+    if not ids:
+        raise InputError(f"{location}: {missing}")
+    own = {split: one.source for split, one in found.items() if one.source is not None}
+    where = next((one.stored_in for one in own.values() if one.stored_in), location)
+
+    def find() -> ImageSource:
+        if directory is not None:
+            return find_by_id(directory, image_ids)
+        for images in own.values():
+            if images.stored is not None and not images.columns:
+                return images.stored
+        if not own:
+            raise InputError(f"{location}: {missing}")
+        return _ImagesOfRows((images, found[split].ids.to_pylist()) for split, images in own.items())
+
+    return DatasetImages(opened.config or Path(dataset).stem, str(directory or where), image_ids, find)
 
 
 class _ImagesOfRows:
@@ -119,31 +113,8 @@ class _ImagesOfRows:
         return found[0] if found else images.content(images.identity(row))  # raises why it is not read
 
 
-def dataset_image_ids(
-    dataset: str, config: str, rows: "DatasetDict | None" = None
-) -> tuple[str, "DatasetDict", list[str]]:
-    """The name of a dataset for messages, its splits, and its distinct image ids, of pairs those of both questions."""
-    splits, location = rows or load_splits(dataset, config)[1], f"{dataset}, {config}"
-    image_ids: dict[str, None] = {}
-    for name, of_split in splits.items():
-        for column in ("image_id", *{f"{OTHER}image_id"}.intersection(of_split.column_names)):
-            image_ids |= dict.fromkeys(image_ids_of(of_split, f"{location}, {name}", column))
-    if not image_ids:
-        raise InputError(f"{location} has no rows")
-    return location, splits, list(image_ids)
-
-
-def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:  # noqa: ANN401  a Dataset
-    """The image_id of each row, or another column; raises InputError unless all are strings or integers."""
-    column = rows.with_format("arrow").select_columns([name])[:][name] if name in rows.column_names else pa.nulls(1)
-    if column.null_count or not is_id(column.type):
-        raise InputError(f"{location}: no column {name} with an id in every row; expected rows of vqa-mc build")
-    image_ids: list[str] = column.cast(pa.string()).to_pylist()
-    return image_ids
-
-
 @dataclass(eq=False, repr=False)
-class Pictures:
+class RowImages:
     """The images of a split's rows."""
 
     ids: pa.Array  # (rows,): text, equal for rows with the same images, "" without image
@@ -154,14 +125,14 @@ class Pictures:
     notes: tuple[str, ...] = ()  # sentences on images that are not allowed
     cells: Images | None = None  # the images in columns, found or not
 
-    def take(self, rows: NDArray[np.int64]) -> "Pictures":
+    def take(self, rows: NDArray[np.int64]) -> "RowImages":
         """The images of some rows."""
         return replace(self, ids=self.ids.take(pa.array(rows)), source=self.source and self.source.take(rows))
 
 
-def find_pictures(
-    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Callable[[int, int], None]
-) -> dict[str, Pictures]:
+def find_row_images(
+    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Progress
+) -> dict[str, RowImages]:
     """The images of each split that has any.
 
     An image's id comes from an id column (image_id, img_id ...), else is its path (the file name if these are unique),
@@ -170,16 +141,17 @@ def find_pictures(
     of the sha256 of the bytes, of all its images in order.
     """
     done, total = 0, sum(table.num_rows for table in opened.tables.values())
-    found: dict[str, Pictures] = {}
+    found: dict[str, RowImages] = {}
     for name, table in opened.tables.items():
         if table.num_rows and (pictures := _pictures(table, columns, allowed, opened.locations[name])):
             found[name] = pictures
         done += table.num_rows
-        progress(done, total)
-    distinct = _all_ids(found)
+        progress("images", done, total)
+    paths = {split: one for split, one in found.items() if one.id_column is None}
+    distinct = _all_ids(paths)
     short = {one: PurePosixPath(one).name if "/" in one else one for one in distinct}
     if len({*short.values()}) == len(distinct) and all(short.values()):
-        for pictures in found.values():
+        for pictures in paths.values():
             pictures.ids = pa.array([one and short[one] for one in pictures.ids.to_pylist()], pa.string())
     sources = [pictures.source for pictures in found.values()]
     if columns.images is not None and not all(one is not None and all(one.found()) for one in sources):
@@ -189,7 +161,7 @@ def find_pictures(
     return found
 
 
-def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
+def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> RowImages | None:
     paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(_inner(table[name].type))][:1]
     paths = [] if columns.image == "" else paths
     cells = {
@@ -234,7 +206,7 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
             where = f"{shortened(known)} in row {pc.index(ids, known).as_py() + 1}"
             missing = f"the rows name videos, e.g. {where}, which are not read"
             used = (video,) if columns.image != "" and known.lower().endswith(VIDEO_SUFFIXES) else ()
-    return Pictures(ids, source, missing, used, id_column, tuple(notes), by)
+    return RowImages(ids, source, missing, used, id_column, tuple(notes), by)
 
 
 def _named_ids(column: pa.ChunkedArray, joined: bool) -> pa.Array:
@@ -290,7 +262,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     return {}
 
 
-def _in_folder(found: dict[str, Pictures], images: Path) -> None:
+def _in_folder(found: dict[str, RowImages], images: Path) -> None:
     ids = _all_ids(found)
     names = [name for one in found.values() if one.cells and one.cells.has_several for name in one.cells.names()]
     folder = find_by_id(images, list(dict.fromkeys([*ids, *names])))
@@ -300,7 +272,7 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> None:
     _store(folder, str(images), found)
 
 
-def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> None:
+def _in_images_config(found: dict[str, RowImages], opened: Opened, allowed: AllowedImages) -> None:
     """Use the images in the config ``<source>_images`` of the same folder, if there is one."""
     folder = ""
     try:
@@ -318,12 +290,12 @@ def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: Allow
         _store(stored, folder, found)
 
 
-def _all_ids(found: Mapping[str, Pictures]) -> list[str]:
+def _all_ids(found: Mapping[str, RowImages]) -> list[str]:
     ids = dict.fromkeys(one for pictures in found.values() for one in pc.unique(pictures.ids).to_pylist())
     return list(filter(None, ids))
 
 
-def _store(source: ImageSource, where: str, found: dict[str, Pictures]) -> None:
+def _store(source: ImageSource, where: str, found: dict[str, RowImages]) -> None:
     """Read images from a source by id; those in the rows' own files remain available."""
     for one in found.values():
         cells = one.source or (one.cells if one.cells and one.cells.has_several else Images((), where))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_image_ids, find_images
+from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_images
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import (
     FEWEST,
@@ -35,11 +35,6 @@ from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.result import Frame, Result, frame_of
-
-if TYPE_CHECKING:
-    from datasets import DatasetDict
-
-    from hf_vqa_mc.data.benchmark import Benchmark
 
 
 @dataclass(eq=False, repr=False)
@@ -112,18 +107,15 @@ def extract_features(
     skip_missing: bool = False,
     workers: int | None = None,
     progress: Progress = silent,
-    rows: "DatasetDict | None" = None,
-    benchmark: "Benchmark | None" = None,
     share: tuple[int, int] | None = None,
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    Computed features are kept if a run fails or is killed. ``rows`` and ``benchmark`` are those of
-    `rows_with_images`, if they were read already; ``share`` is the number of a share and the number of shares, to
-    encode only these images and write no index. Other arguments and errors are those of `features`.
+    Computed features are kept if a run fails or is killed. ``share`` is the number of a share and the number of
+    shares, to encode only these images and write no index. Other arguments and errors are those of `features`.
     """
     check_outside(output, "--output", [dataset])
-    found = find_images(dataset, config, images, rows, benchmark)
+    found = dataset_images(dataset, config, images)
     progress("reading the dataset", 1, 1)
     if share:
         found = replace(found, image_ids=found.image_ids[share[0] :: share[1]])
@@ -142,7 +134,7 @@ def extract_features(
     if done.broken and not skip_missing:
         raise _unusable(found.location, len(found.image_ids), [], done.broken)
     views = {name: box for name, box in done.views.items() if box != WHOLE}
-    return _indexed(done, store, dataset, config, found.location, {"labels": list(model.labels), "views": views})
+    return _indexed(done, store, dataset, found.config, found.location, {"labels": list(model.labels), "views": views})
 
 
 def import_regions(
@@ -153,15 +145,15 @@ def import_regions(
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
     progress: Progress = silent,
-    rows: "DatasetDict | None" = None,
 ) -> FeaturesResult:
     """Copy the region features of a dataset's images from published files to the store; write their index.
 
-    They are named after the file or folder: files of one extraction belong in one folder. ``rows`` are the splits of
-    the config if they were read already. Other arguments and errors are those of `features`.
+    They are named after the file or folder: files of one extraction belong in one folder. Other arguments and errors
+    are those of `features`.
     """
     check_outside(output, "--output", [dataset, path])
-    _, _, image_ids = dataset_image_ids(dataset, config, rows)
+    of_dataset = dataset_images(dataset, config)
+    image_ids = of_dataset.image_ids
     progress("reading the dataset", 1, 1)
     records = stored_regions(path, image_ids)
     missing = [image_id for image_id in image_ids if image_id not in records]
@@ -194,7 +186,7 @@ def import_regions(
             progress("importing regions", number, len(records))
     finally:
         store.commit()
-    return _indexed(done, store, dataset, config, str(path), {})
+    return _indexed(done, store, dataset, of_dataset.config, str(path), {})
 
 
 def _indexed(

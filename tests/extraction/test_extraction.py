@@ -282,7 +282,7 @@ def test_the_images_built_into_a_dataset_are_taken_if_none_are_named(built, name
 
 
 def test_a_dataset_without_images_says_how_to_name_them(dataset):
-    with pytest.raises(InputError, match=r"has no images for .*; or give the folder with the image files: --images"):
+    with pytest.raises(InputError, match=r"the rows only name their images, e.g. 0; give the folder .* --images DIR"):
         extract_features(str(dataset), "made", backbone="pixels")
 
 

@@ -255,11 +255,11 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
 @pytest.fixture(scope="session")
 def toy_regions(toy, tmp_path_factory):
     """Of each image a region of its colour on the left, and one to three others on the right without its colour."""
-    from hf_vqa_mc.data.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from tests.extraction.region_layouts import tsv
 
     folder, records = tmp_path_factory.mktemp("regions"), {}
-    _, _, image_ids = dataset_image_ids(str(toy), toy_dataset.CONFIG)
+    image_ids = dataset_images(str(toy), toy_dataset.CONFIG).image_ids
     for image_id in image_ids:
         rng = np.random.default_rng(int(image_id))
         features = rng.normal(0, 0.1, (int(rng.integers(2, 5)), 6))
