@@ -42,7 +42,8 @@ ENOUGH = 20  # rows from which a missing image that most of them name is not tak
 class DatasetImages:
     """The images of all splits of a dataset by id."""
 
-    config: str  # name of the config, or of the file
+    dataset: str
+    config: str  # its name, or that of the file
     location: str  # where images are searched, for messages
     image_ids: list[str]  # distinct ids, in the order of the rows
     find: Callable[[], ImageSource]
@@ -64,7 +65,8 @@ def dataset_images(dataset: str, config: str | None, directory: Path | None = No
     Raises InputError if a row has several images, or none has any.
     """
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
-    found = find_row_images(opened, BenchmarkOptions(dataset), allowed_images(opened), silent)
+    allowed = allowed_images(opened)
+    found = _images_in_rows(opened, BenchmarkOptions(dataset), allowed, silent)
     ids: dict[str, None] = {}
     for split, table in opened.tables.items():
         of_rows = found.get(split)
@@ -74,23 +76,20 @@ def dataset_images(dataset: str, config: str | None, directory: Path | None = No
         columns += [table[name] for name in (f"{OTHER}image_id",) if name in table.column_names]
         ids |= dict.fromkeys(one for column in columns for one in pc.unique(as_text(column)).to_pylist() if one)
     location, image_ids = ", ".join(filter(None, [dataset, opened.config])), list(ids)
-    missing = next(filter(None, (one.missing for one in found.values())), f"no column of images; {NAME_FOLDER}")
     if not ids:
-        raise InputError(f"{location}: {missing}")
-    own = {split: one.source for split, one in found.items() if one.source is not None}
-    where = next((one.stored_in for one in own.values() if one.stored_in), location)
+        raise InputError(f"{location}: no column of images; {NAME_FOLDER}")
 
     def find() -> ImageSource:
         if directory is not None:
             return find_by_id(directory, image_ids)
-        for images in own.values():
-            if images.stored is not None and not images.columns:
-                return images.stored
+        _in_images_config(found, opened, allowed)
+        own = [(one.source, one.ids.to_pylist()) for one in found.values() if one.source is not None]
         if not own:
-            raise InputError(f"{location}: {missing}")
-        return _ImagesOfRows((images, found[split].ids.to_pylist()) for split, images in own.items())
+            raise InputError(f"{location}: {next(filter(None, (one.missing for one in found.values())), NAME_FOLDER)}")
+        stored = next((images.stored for images, _ in own if not images.columns), None)
+        return stored or _ImagesOfRows(own)
 
-    return DatasetImages(opened.config or Path(dataset).stem, str(directory or where), image_ids, find)
+    return DatasetImages(dataset, opened.config or Path(dataset).stem, str(directory or location), image_ids, find)
 
 
 class _ImagesOfRows:
@@ -140,6 +139,19 @@ def find_row_images(
     several images, no id column is used unless the user names it: the id of such a row is the sha256 of the paths, or
     of the sha256 of the bytes, of all its images in order.
     """
+    found = _images_in_rows(opened, columns, allowed, progress)
+    sources = [pictures.source for pictures in found.values()]
+    if columns.images is not None and not all(one is not None and all(one.found()) for one in sources):
+        _in_folder(found, columns.images)
+    else:
+        _in_images_config(found, opened, allowed)
+    return found
+
+
+def _images_in_rows(
+    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Progress
+) -> dict[str, RowImages]:
+    """The images of each split that has any, with those in its own columns."""
     done, total = 0, sum(table.num_rows for table in opened.tables.values())
     found: dict[str, RowImages] = {}
     for name, table in opened.tables.items():
@@ -153,11 +165,6 @@ def find_row_images(
     if len({*short.values()}) == len(distinct) and all(short.values()):
         for pictures in paths.values():
             pictures.ids = pa.array([one and short[one] for one in pictures.ids.to_pylist()], pa.string())
-    sources = [pictures.source for pictures in found.values()]
-    if columns.images is not None and not all(one is not None and all(one.found()) for one in sources):
-        _in_folder(found, columns.images)
-    elif found and not any(sources) and opened.first is not None:
-        _in_images_config(found, opened, allowed)
     return found
 
 
@@ -273,7 +280,9 @@ def _in_folder(found: dict[str, RowImages], images: Path) -> None:
 
 
 def _in_images_config(found: dict[str, RowImages], opened: Opened, allowed: AllowedImages) -> None:
-    """Use the images in the config ``<source>_images`` of the same folder, if there is one."""
+    """Use the images in the config ``<source>_images`` of the same folder, if rows have none and there is one."""
+    if not found or opened.first is None or any(one.source for one in found.values()):
+        return
     folder = ""
     try:
         folder = images_folder(opened.first, opened.location)

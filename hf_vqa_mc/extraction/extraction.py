@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_images
+from hf_vqa_mc.data.dataset_images import DatasetImages
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import (
     FEWEST,
@@ -96,10 +96,8 @@ class FeaturesResult(Result):
 
 
 def extract_features(
-    dataset: str,
-    config: str,
+    found: DatasetImages,
     *,
-    images: Path | None = None,
     backbone: str | Backbone = "microsoft/resnet-152",
     grid: int | None = None,
     detector: str | None = None,
@@ -114,8 +112,7 @@ def extract_features(
     Computed features are kept if a run fails or is killed. ``share`` is the number of a share and the number of
     shares, to encode only these images and write no index. Other arguments and errors are those of `features`.
     """
-    check_outside(output, "--output", [dataset])
-    found = dataset_images(dataset, config, images)
+    check_outside(output, "--output", [found.dataset])
     progress("reading the dataset", 1, 1)
     if share:
         found = replace(found, image_ids=found.image_ids[share[0] :: share[1]])
@@ -134,12 +131,11 @@ def extract_features(
     if done.broken and not skip_missing:
         raise _unusable(found.location, len(found.image_ids), [], done.broken)
     views = {name: box for name, box in done.views.items() if box != WHOLE}
-    return _indexed(done, store, dataset, found.config, found.location, {"labels": list(model.labels), "views": views})
+    return _indexed(done, store, found, found.location, {"labels": list(model.labels), "views": views})
 
 
 def import_regions(
-    dataset: str,
-    config: str,
+    of_dataset: DatasetImages,
     path: Path,
     *,
     output: Path = Path("vqa_mc_features"),
@@ -151,8 +147,7 @@ def import_regions(
     They are named after the file or folder: files of one extraction belong in one folder. Other arguments and errors
     are those of `features`.
     """
-    check_outside(output, "--output", [dataset, path])
-    of_dataset = dataset_images(dataset, config)
+    check_outside(output, "--output", [of_dataset.dataset, path])
     image_ids = of_dataset.image_ids
     progress("reading the dataset", 1, 1)
     records = stored_regions(path, image_ids)
@@ -186,15 +181,16 @@ def import_regions(
             progress("importing regions", number, len(records))
     finally:
         store.commit()
-    return _indexed(done, store, dataset, of_dataset.config, str(path), {})
+    return _indexed(done, store, of_dataset, str(path), {})
 
 
 def _indexed(
-    done: FeaturesResult, store: FeatureStore, dataset: str, config: str, location: str, about: dict[str, Any]
+    done: FeaturesResult, store: FeatureStore, of_dataset: DatasetImages, location: str, about: dict[str, Any]
 ) -> FeaturesResult:
     """Write the index and count the regions; raises InputError if no image has features."""
     if not done.images:
         raise _unusable(location, len(done.missing) + len(done.broken), done.missing, done.broken)
+    dataset, config = of_dataset.dataset, of_dataset.config
     name = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     of = {"dataset": name, "config": config, "missing": done.missing, "broken": done.broken}
     done.folder = store.folder / file_name(f"{name}-{config}")

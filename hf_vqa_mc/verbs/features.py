@@ -92,15 +92,15 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.extraction.extraction import extract_features, import_regions
+    from hf_vqa_mc.data.dataset_images import dataset_images
 
-    used = {name: getattr(settings, name) for name in ("dataset", "config", "output", "skip_missing")}
+    found = dataset_images(settings.dataset, settings.config, settings.images)
+    from hf_vqa_mc.extraction.extraction import extract_features, import_regions  # after an error about the dataset
+
     if settings.regions is not None:
-        return import_regions(path=settings.regions, **used, progress=progress)
+        return import_regions(found, settings.regions, output=settings.output, skip_missing=settings.skip_missing,
+                              progress=progress)  # fmt: skip
     if settings.executor != "local":
-        from hf_vqa_mc.data.dataset_images import dataset_images
-
-        found = dataset_images(settings.dataset, settings.config, settings.images)
         shares = -(-len(found.image_ids) // SHARE_IMAGES)
         calls = {
             f"share {number} of {shares} of the images in {found.location}": (settings, (number, shares))
@@ -110,15 +110,18 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
             step = "encoding images on the cluster"
             cluster.map(encode_share, calls, step, progress, workers=settings.workers, gpu=True)
     # what is left is to read the images and write the index
-    return extract_features(**_encoding(settings), progress=progress)
+    return extract_features(found, **_encoding(settings), progress=progress)
 
 
 def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    extract_features(**_encoding(settings), share=share)
+    found = dataset_images(settings.dataset, settings.config, settings.images)
+    extract_features(found, **_encoding(settings), share=share)
 
 
 def _encoding(settings: FeaturesSettings) -> dict[str, Any]:
-    return {name: value for name, value in vars(settings).items() if name not in ("executor", "address", "regions")}
+    names = ("backbone", "grid", "detector", "output", "skip_missing", "workers")
+    return {name: getattr(settings, name) for name in names}

@@ -242,6 +242,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
     """Train each model on each variant, or resume an earlier call."""
     import torch
 
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.extraction.extraction import extract_features
     from hf_vqa_mc.training.loop import train
     from hf_vqa_mc.training.settings import TrainingSettings
@@ -254,9 +255,9 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
         todo = [(config, model, runs / f"{config}-{model}") for config in TRAINED_ON for model in MODELS]
         for config, _, run in todo:
             _check_same_rows(run, dataset, config)
-        features = extract_features(
-            dataset, SHOWN, backbone="pixels", output=Path("vqa_mc_features"), progress=progress
-        ).folder
+        images = dataset_images(dataset, SHOWN)
+        output = Path("vqa_mc_features")
+        features = extract_features(images, backbone="pixels", output=output, progress=progress).folder
         words = _write_one_hot_vectors(runs / "one_hot_words.txt", built)
         for done, (config, model, run) in enumerate(todo):
             progress("training models", done, len(todo))
