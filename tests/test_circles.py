@@ -1,8 +1,12 @@
 """No modules and no packages import each other in a circle, imports inside of functions included."""
 
+from pathlib import Path
+
 import grimp
 import networkx
 import pytest
+
+import hf_vqa_mc
 
 
 def circles(edges):
@@ -16,6 +20,10 @@ def imports(request):
     graph = grimp.build_graph("hf_vqa_mc", cache_dir=None, exclude_type_checking_imports=request.param)
     edges = [(one, other) for one in graph.modules for other in graph.find_modules_directly_imported_by(one)]
     return request.param, edges
+
+
+def test_there_are_at_most_20_packages():
+    assert len({path.parent for path in Path(hf_vqa_mc.__file__).parent.glob("*/__init__.py")}) <= 20
 
 
 def package_of(module):

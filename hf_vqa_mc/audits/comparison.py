@@ -15,7 +15,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import default_of
-from hf_vqa_mc.scoring.table import points
+from hf_vqa_mc.text.counted import points
 
 if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit

@@ -35,10 +35,10 @@ class Finding:
     unit: Literal["rows", "decoys"] = "rows"
 
 
-def percent(count: float, of: float) -> str:
-    """A fraction as text in percent.
+def share_of(count: float, of: float) -> str:
+    """A fraction in percent.
 
-    >>> percent(1, 8), percent(3, 100_000), percent(0, 5)
+    >>> share_of(1, 8), share_of(3, 100_000), share_of(0, 5)
     ('12.5%', 'under 0.1%', 'none')
     """
     if not count:
@@ -56,17 +56,17 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
     def add(name: str, where: NDArray[np.bool_], sentence: str) -> None:
         """A problem of rows (rows,); the sentence has {} for their share."""
         if count := int(where.sum()):
-            text = sentence.replace("{}", percent(count, len(rows)), 1)
+            text = sentence.replace("{}", share_of(count, len(rows)), 1)
             found.append(Finding(name, f"{text[0].upper()}{text[1:]}", count, len(rows), np.flatnonzero(where)))
 
     named = words_in_question(rows) == 1.0
     if named[:, 0].mean() > named[decoys].sum() / max(n_decoys, 1):
-        of_decoys = percent(int(named[decoys].sum()), n_decoys)
+        of_decoys = share_of(int(named[decoys].sum()), n_decoys)
         add("target in the question", named[:, 0],
             f"In {{}} of the rows the question contains all words of the target, compared with {of_decoys} of the "
             "decoys.")  # fmt: skip
     keys = np.sort(rows.keys, axis=1)
-    of_target = percent(int(((rows.keys == rows.keys[:, :1]) & decoys).any(axis=1).sum()), len(rows))
+    of_target = share_of(int(((rows.keys == rows.keys[:, :1]) & decoys).any(axis=1).sum()), len(rows))
     add("duplicate choices", ((keys[:, 1:] == keys[:, :-1]) & (keys[:, 1:] >= 0)).any(axis=1),
         "In {} of the rows two choices differ only in case, punctuation or possessive 's (one of them is the target "
         f"in {of_target}).")  # fmt: skip
@@ -75,13 +75,13 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
     correct[np.concatenate([one.keys[:, 0] for one in numbered.values()])] = True
     never = decoys & ~correct[rows.keys]
     if count := int(never.sum()):
-        sentence = (f"{percent(count, n_decoys)} of the decoys are the target of no row; a model that has learned the "
-                    "targets can exclude them without reading the question.")  # fmt: skip
+        sentence = (f"{share_of(count, n_decoys)} of the decoys are the target of no row; a model that has learned "
+                    "the targets can exclude them without reading the question.")  # fmt: skip
         with_some = np.flatnonzero(never.any(axis=1))
         found.append(Finding("decoys that are never correct", sentence, count, n_decoys, with_some, "decoys"))
     several, later, one_target = _repeated(split, rows)
     add("duplicate rows", later, "{} of the rows have image, question and choices of an earlier row.")
-    same = percent(int(one_target.sum()), int(several.sum()))
+    same = share_of(int(one_target.sum()), int(several.sum()))
     add("same question on several images", several, "In {} of the rows another image has the same question and "
         f"choices; in {same} of these the target is the same for all images.")  # fmt: skip
     for name, other in splits.items():

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
-from hf_vqa_mc.scoring.table import points
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.counted import counted, points
 
 FOLDS = 5  # folds of the audited rows for cross-validation; they share no images
 TIED = 1e-9  # scores that differ by less are ties: the order of summation changes the last digits

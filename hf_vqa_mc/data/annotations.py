@@ -23,7 +23,7 @@ from hf_vqa_mc.data.reading import UnreadableRows, read_opened
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.io.records import Records, read_records
 from hf_vqa_mc.scoring.inputs import PAIRS
 from hf_vqa_mc.scoring.official import FORMATS, PACKED
@@ -63,20 +63,19 @@ def read_annotations(
     *,
     grounding: bool = False,
     columns: Mapping[str, Any] | None = None,
-    progress: Progress = silent,
 ) -> Annotations:
     """Read the questions of a dataset with their right answers; ``grounding`` keeps what GQA's grounding needs."""
     if isinstance(dataset, Benchmark):
         return _of_benchmark(dataset)
     options = BenchmarkOptions(dataset, config, split=split, **columns or {})
     if columns or not isinstance(dataset, str | Path):
-        return _rows(options, grounding, progress)
+        return _rows(options, grounding)
     path = Path(dataset).expanduser()
     entries = sorted(path.glob("*/")) if not _is_dataset(path) else []
     if inside := [entry for entry in entries if _is_dataset(entry)]:
         raise InputError(f"{dataset} is not a dataset folder; did you mean {' or '.join(map(str, inside))}?")
     try:
-        return _read(path, options, grounding, progress)
+        return _read(path, options, grounding)
     except InputError as error:
         source = _raw_source(path)
         if source is None:
@@ -87,7 +86,7 @@ def read_annotations(
         ) from error
 
 
-def _read(path: Path, options: BenchmarkOptions, grounding: bool, progress: Progress) -> Annotations:
+def _read(path: Path, options: BenchmarkOptions, grounding: bool) -> Annotations:
     dataset = str(options.dataset)
     is_json = path.is_file() and file_form(path) not in ("csv", "tsv", "jsonl", "parquet")
     if is_json or (path.is_dir() and _is_parts(path)):
@@ -98,14 +97,14 @@ def _read(path: Path, options: BenchmarkOptions, grounding: bool, progress: Prog
             return _annotation_files(path, grounding)
         except InputError as error:
             try:
-                return _rows(options, grounding, progress)
+                return _rows(options, grounding)
             except InputError as of_benchmark:
                 is_benchmark = isinstance(of_benchmark, AmbiguousLabels | UnreadableRows)
                 raise (of_benchmark if is_benchmark else error) from of_benchmark
     no_name = {*PACKED, *FORMATS} & set(path.suffixes) or not _HUB_NAME.fullmatch(dataset)
     if no_name and not path.exists():
         raise InputError(f"{dataset} does not exist; expected {ACCEPTED}")
-    return _rows(replace(options, dataset=path) if path.is_dir() else options, grounding, progress)
+    return _rows(replace(options, dataset=path) if path.is_dir() else options, grounding)
 
 
 def _json_files(folder: Path) -> list[Path]:
@@ -139,7 +138,7 @@ def _raw_source(path: Path) -> Source | None:
     return None
 
 
-def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Annotations:
+def _rows(options: BenchmarkOptions, grounding: bool) -> Annotations:
     """The rows of an open-ended config of vqa-mc build, unless columns are named, or else of a benchmark."""
     open_ended = not options.given_columns
     opened = open_tables(options.dataset, options.config, open_ended=open_ended, expected=ACCEPTED)
@@ -158,7 +157,7 @@ def _rows(options: BenchmarkOptions, grounding: bool, progress: Progress) -> Ann
     for name, table in tables.items():  # scores need no questions
         if {"question_id", "choices", "label"} <= set(table.column_names) and not named(table.column_names, QUESTION):
             tables[name] = table.append_column("question", pa.repeat("", table.num_rows))
-    return _of_benchmark(read_opened(replace(opened, tables=tables), options, progress, evaluated_only=True))
+    return _of_benchmark(read_opened(replace(opened, tables=tables), options, silent, evaluated_only=True))
 
 
 def _of_benchmark(benchmark: Benchmark) -> Annotations:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_text, is_id, is_list, is_text
+from hf_vqa_mc.data.cells import as_array, as_text, is_id, is_list, is_text
 from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import (
     LOOKED_AT,
@@ -26,29 +25,33 @@ from hf_vqa_mc.data.images import (
     may_hold_images,
     shortened,
 )
-from hf_vqa_mc.data.loading import Opened, load_splits
+from hf_vqa_mc.data.loading import BUILT, Opened, open_tables
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.stored_images import StoredImages, images_folder
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.vqa2 import OTHER
 
-if TYPE_CHECKING:
-    from datasets import DatasetDict
-
-    from hf_vqa_mc.data.benchmark import Benchmark
-
 VIDEO_SUFFIXES = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg")  # other names are ids
-ENOUGH = 20  # rows from which one missing image that most rows name is not taken for their image
+SEVERAL = "rows have several images, but features and the models of vqa-mc train take one image per row"
+ENOUGH = 20  # rows from which a missing image that most of them name is not taken for their image
 
 
 @dataclass(frozen=True)
 class DatasetImages:
-    """The images of a dataset."""
+    """The images of all splits of a dataset by id."""
 
+    dataset: str
+    config: str  # its name, or that of the file
     location: str  # where images are searched, for messages
-    source: ImageSource
-    image_ids: list[str]  # distinct image ids, in the order of the questions
+    image_ids: list[str]  # distinct ids, in the order of the rows
+    find: Callable[[], ImageSource]
+
+    @cached_property
+    def source(self) -> ImageSource:
+        """The images; raises InputError if the dataset has none."""
+        return self.find()
 
     @cached_property
     def missing(self) -> list[str]:
@@ -56,47 +59,37 @@ class DatasetImages:
         return [image_id for image_id in self.image_ids if image_id not in self.source]
 
 
-def find_images(
-    dataset: str,
-    config: str,
-    directory: Path | None = None,
-    rows: "DatasetDict | None" = None,
-    benchmark: "Benchmark | None" = None,
-) -> DatasetImages:
-    """The images of all splits of a dataset: from files in a folder, searched recursively, or its own.
+def dataset_images(dataset: str, config: str | None, directory: Path | None = None) -> DatasetImages:
+    """The images of a dataset, of pairs those of both questions: from files below a folder, or the dataset's own.
 
-    The dataset's own images are in the column ``image``, or in the config ``<source>_images``; or those of a
-    ``benchmark``, whose rows are ``rows``, the splits if they were read already.
+    Raises InputError if a row has several images, or none has any.
     """
-    location, splits, image_ids = dataset_image_ids(dataset, config, rows)
-    if directory is not None:
-        return DatasetImages(str(directory), find_by_id(directory, image_ids), image_ids)
-    if benchmark is not None:
-        parts = benchmark.splits.values()
-        found = [(one.images, one.rows["image_id"].to_pylist()) for one in parts if one.images is not None]
-        if not found:
-            missing = benchmark.test.images_missing or f"it has no column of images; name it image, or {NAME_FOLDER}"
-            raise InputError(f"{benchmark.test.location}: {missing}")
-        return DatasetImages(location, _ImagesOfRows(found), image_ids)
-    first = next(iter(splits.values()))
-    base = Path(dataset).absolute() if Path(dataset).is_dir() else None
-    allowed = allowed_images(first, base, None if base else dataset)
-    if "image" in first.column_names:
-        columns = {
-            name: one.with_format("arrow").select_columns(["image"])[:]["image"] for name, one in splits.items()
-        }
-        embedded = (
-            (Images([column], f"{location}, {name}", allowed), image_ids_of(splits[name], location))
-            for name, column in columns.items()
-        )
-        return DatasetImages(location, _ImagesOfRows(embedded), image_ids)
-    try:
-        folder = images_folder(first, dataset)
-        allowed.check_config(folder)
-        return DatasetImages(folder, StoredImages(folder), image_ids)
-    except (InputError, FileNotFoundError) as error:
-        reason = str(error).removeprefix("with_images: ")
-        raise InputError(f"{reason}; or give the folder with the image files: --images DIR") from error
+    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
+    allowed = allowed_images(opened)
+    found = _images_in_rows(opened, BenchmarkOptions(dataset), allowed, silent)
+    ids: dict[str, None] = {}
+    for split, table in opened.tables.items():
+        of_rows = found.get(split)
+        if of_rows and of_rows.cells and of_rows.cells.has_several:
+            raise InputError(f"{opened.locations[split]}: {SEVERAL}")
+        columns = [of_rows.ids] if of_rows else []
+        columns += [table[name] for name in (f"{OTHER}image_id",) if name in table.column_names]
+        ids |= dict.fromkeys(one for column in columns for one in pc.unique(as_text(column)).to_pylist() if one)
+    location, image_ids = ", ".join(filter(None, [dataset, opened.config])), list(ids)
+    if not ids:
+        raise InputError(f"{location}: no column of images; {NAME_FOLDER}")
+
+    def find() -> ImageSource:
+        if directory is not None:
+            return find_by_id(directory, image_ids)
+        _in_images_config(found, opened, allowed)
+        own = [(one.source, one.ids.to_pylist()) for one in found.values() if one.source is not None]
+        if not own:
+            raise InputError(f"{location}: {next(filter(None, (one.missing for one in found.values())), NAME_FOLDER)}")
+        stored = next((images.stored for images, _ in own if not images.columns), None)
+        return stored or _ImagesOfRows(own)
+
+    return DatasetImages(dataset, opened.config or Path(dataset).stem, str(directory or location), image_ids, find)
 
 
 class _ImagesOfRows:
@@ -119,31 +112,8 @@ class _ImagesOfRows:
         return found[0] if found else images.content(images.identity(row))  # raises why it is not read
 
 
-def dataset_image_ids(
-    dataset: str, config: str, rows: "DatasetDict | None" = None
-) -> tuple[str, "DatasetDict", list[str]]:
-    """The name of a dataset for messages, its splits, and its distinct image ids, of pairs those of both questions."""
-    splits, location = rows or load_splits(dataset, config)[1], f"{dataset}, {config}"
-    image_ids: dict[str, None] = {}
-    for name, of_split in splits.items():
-        for column in ("image_id", *{f"{OTHER}image_id"}.intersection(of_split.column_names)):
-            image_ids |= dict.fromkeys(image_ids_of(of_split, f"{location}, {name}", column))
-    if not image_ids:
-        raise InputError(f"{location} has no rows")
-    return location, splits, list(image_ids)
-
-
-def image_ids_of(rows: Any, location: str, name: str = "image_id") -> list[str]:  # noqa: ANN401  a Dataset
-    """The image_id of each row, or another column; raises InputError unless all are strings or integers."""
-    column = rows.with_format("arrow").select_columns([name])[:][name] if name in rows.column_names else pa.nulls(1)
-    if column.null_count or not is_id(column.type):
-        raise InputError(f"{location}: no column {name} with an id in every row; expected rows of vqa-mc build")
-    image_ids: list[str] = column.cast(pa.string()).to_pylist()
-    return image_ids
-
-
 @dataclass(eq=False, repr=False)
-class Pictures:
+class RowImages:
     """The images of a split's rows."""
 
     ids: pa.Array  # (rows,): text, equal for rows with the same images, "" without image
@@ -154,14 +124,14 @@ class Pictures:
     notes: tuple[str, ...] = ()  # sentences on images that are not allowed
     cells: Images | None = None  # the images in columns, found or not
 
-    def take(self, rows: NDArray[np.int64]) -> "Pictures":
+    def take(self, rows: NDArray[np.int64]) -> "RowImages":
         """The images of some rows."""
         return replace(self, ids=self.ids.take(pa.array(rows)), source=self.source and self.source.take(rows))
 
 
-def find_pictures(
-    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Callable[[int, int], None]
-) -> dict[str, Pictures]:
+def find_row_images(
+    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Progress
+) -> dict[str, RowImages]:
     """The images of each split that has any.
 
     An image's id comes from an id column (image_id, img_id ...), else is its path (the file name if these are unique),
@@ -169,29 +139,37 @@ def find_pictures(
     several images, no id column is used unless the user names it: the id of such a row is the sha256 of the paths, or
     of the sha256 of the bytes, of all its images in order.
     """
-    done, total = 0, sum(table.num_rows for table in opened.tables.values())
-    found: dict[str, Pictures] = {}
-    for name, table in opened.tables.items():
-        if table.num_rows and (pictures := _pictures(table, columns, allowed, opened.locations[name])):
-            found[name] = pictures
-        done += table.num_rows
-        progress(done, total)
-    distinct = _all_ids(found)
-    short = {one: PurePosixPath(one).name if "/" in one else one for one in distinct}
-    if len({*short.values()}) == len(distinct) and all(short.values()):
-        for pictures in found.values():
-            pictures.ids = pa.array([one and short[one] for one in pictures.ids.to_pylist()], pa.string())
+    found = _images_in_rows(opened, columns, allowed, progress)
     sources = [pictures.source for pictures in found.values()]
     if columns.images is not None and not all(one is not None and all(one.found()) for one in sources):
         _in_folder(found, columns.images)
-    elif found and not any(sources) and opened.first is not None:
+    else:
         _in_images_config(found, opened, allowed)
     return found
 
 
-def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> Pictures | None:
-    kinds = {name: table.schema.field(name).type for name in named(table.column_names, IMAGE_PATH)}
-    paths = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)][:1]
+def _images_in_rows(
+    opened: Opened, columns: BenchmarkOptions, allowed: AllowedImages, progress: Progress
+) -> dict[str, RowImages]:
+    """The images of each split that has any, with those in its own columns."""
+    done, total = 0, sum(table.num_rows for table in opened.tables.values())
+    found: dict[str, RowImages] = {}
+    for name, table in opened.tables.items():
+        if table.num_rows and (pictures := _pictures(table, columns, allowed, opened.locations[name])):
+            found[name] = pictures
+        done += table.num_rows
+        progress("images", done, total)
+    paths = {split: one for split, one in found.items() if one.id_column is None}
+    distinct = _all_ids(paths)
+    short = {one: PurePosixPath(one).name if "/" in one else one for one in distinct}
+    if len({*short.values()}) == len(distinct) and all(short.values()):
+        for pictures in paths.values():
+            pictures.ids = pa.array([one and short[one] for one in pictures.ids.to_pylist()], pa.string())
+    return found
+
+
+def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages, location: str) -> RowImages | None:
+    paths = [name for name in named(table.column_names, IMAGE_PATH) if is_text(_inner(table[name].type))][:1]
     paths = [] if columns.image == "" else paths
     cells = {
         tuple(some): Images(
@@ -201,33 +179,33 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         if some
     }
     id_column = _id_column(table, columns)
-    videos = [] if id_column or cells else named(table.column_names, VIDEO)
-    video = next((name for name in videos if is_id(table.schema.field(name).type)), None)
-    id_column = id_column or video
+    found = {some: list(itertools.islice(one.found(), LOOKED_AT)) for some, one in cells.items()}
+    video = None
+    if not id_column and not any(found.values()):
+        video = next((name for name in named(table.column_names, VIDEO) if is_id(_inner(table[name].type))), None)
+        cells, id_column = ({}, video) if video else (cells, None)
     if id_column is None and not cells:
         return None
-    present = (pair for pair in cells.items() if any(itertools.islice(pair[1].found(), LOOKED_AT)))
-    used, source = next(present, (next(iter(cells), ()), None))
-    by = source or next(iter(cells.values()), None)
+    used = next((some for some in cells if any(found[some])), next(iter(cells), ()))
+    source = cells[used] if any(found.get(used, ())) else None
+    by = cells.get(used)
     if by is not None and by.has_several:
         paths = []
         id_column = columns.columns.get("image_id")
     texts = id_column or next(iter(paths), None)
-    is_listed = texts is not None and is_list(table.schema.field(texts).type)
-    ids = pa.repeat("", table.num_rows) if texts is None or is_listed else pc.fill_null(as_text(table[texts]), "")
+    ids = _named_ids(table[texts], texts == video) if texts else pa.repeat("", table.num_rows)
     if by is not None and pc.any(pc.equal(ids, "")).as_py():
         own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
         ids = pa.array(own, pa.string())
     notes = dict.fromkeys(itertools.chain.from_iterable(one.refused() for one in cells.values()))
-    counts = pc.value_counts(ids)
-    often = counts.filter(pc.greater(pc.multiply(counts.field("counts"), 2), len(ids)))  # ids of most rows
-    frequent = often[0]["values"].as_py() if len(often) and len(ids) >= ENOUGH else ""
-    if cells and not source and not id_column and frequent:
-        ids = pc.if_else(pc.equal(ids, frequent), "", ids)
-        notes[
-            f"{location}: most rows name the image {shortened(frequent)}, which does not exist; it is not used as the "
-            "image of these rows; give the folder with --images, or read no images with --image ''"
-        ] = None
+    if not source and (video or not id_column):
+        ids, frequent = _without_frequent(ids)
+        if frequent:
+            what, why = ("video", "is not read") if video else ("image", "does not exist")
+            notes[
+                f"{location}: most rows name the {what} {frequent}, which {why}; it is not used as the {what} of "
+                "these rows; give the folder with --images, or read no images with --image ''"
+            ] = None
     missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
     if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
         missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
@@ -235,7 +213,29 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
             where = f"{shortened(known)} in row {pc.index(ids, known).as_py() + 1}"
             missing = f"the rows name videos, e.g. {where}, which are not read"
             used = (video,) if columns.image != "" and known.lower().endswith(VIDEO_SUFFIXES) else ()
-    return Pictures(ids, source, missing, used, id_column, tuple(notes), by)
+    return RowImages(ids, source, missing, used, id_column, tuple(notes), by)
+
+
+def _named_ids(column: pa.ChunkedArray, joined: bool) -> pa.Array:
+    """A column as ids, "" for null; lists joined, or else as ""."""
+    if not is_list(column.type):
+        return pc.fill_null(as_text(column), "")
+    texts = pc.binary_join(as_array(column).cast(pa.list_(pa.string())), "\n")
+    return pc.fill_null(texts, "") if joined else pa.repeat("", len(column))
+
+
+def _without_frequent(ids: pa.Array) -> tuple[pa.Array, str]:
+    """Ids without those of at least half of the rows that have one, and these in words."""
+    known = ids.filter(pc.not_equal(ids, ""))
+    counts = pc.value_counts(known if len(known) >= ENOUGH else known[:0])
+    often = pc.greater_equal(pc.multiply(counts.field("counts"), 2), len(known))
+    frequent = counts.field("values").filter(often)
+    return pc.if_else(pc.is_in(ids, frequent), "", ids), " or ".join(map(shortened, frequent.to_pylist()))
+
+
+def _inner(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, in or without lists."""
+    return kind.value_type if is_list(kind) else kind
 
 
 def _image_columns(table: pa.Table, columns: BenchmarkOptions) -> list[str]:
@@ -269,7 +269,7 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     return {}
 
 
-def _in_folder(found: dict[str, Pictures], images: Path) -> None:
+def _in_folder(found: dict[str, RowImages], images: Path) -> None:
     ids = _all_ids(found)
     names = [name for one in found.values() if one.cells and one.cells.has_several for name in one.cells.names()]
     folder = find_by_id(images, list(dict.fromkeys([*ids, *names])))
@@ -279,8 +279,10 @@ def _in_folder(found: dict[str, Pictures], images: Path) -> None:
     _store(folder, str(images), found)
 
 
-def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: AllowedImages) -> None:
-    """Use the images in the config ``<source>_images`` of the same folder, if there is one."""
+def _in_images_config(found: dict[str, RowImages], opened: Opened, allowed: AllowedImages) -> None:
+    """Use the images in the config ``<source>_images`` of the same folder, if rows have none and there is one."""
+    if not found or opened.first is None or any(one.source for one in found.values()):
+        return
     folder = ""
     try:
         folder = images_folder(opened.first, opened.location)
@@ -297,12 +299,12 @@ def _in_images_config(found: dict[str, Pictures], opened: Opened, allowed: Allow
         _store(stored, folder, found)
 
 
-def _all_ids(found: Mapping[str, Pictures]) -> list[str]:
+def _all_ids(found: Mapping[str, RowImages]) -> list[str]:
     ids = dict.fromkeys(one for pictures in found.values() for one in pc.unique(pictures.ids).to_pylist())
     return list(filter(None, ids))
 
 
-def _store(source: ImageSource, where: str, found: dict[str, Pictures]) -> None:
+def _store(source: ImageSource, where: str, found: dict[str, RowImages]) -> None:
     """Read images from a source by id; those in the rows' own files remain available."""
     for one in found.values():
         cells = one.source or (one.cells if one.cells and one.cells.has_several else Images((), where))

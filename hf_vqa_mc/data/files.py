@@ -5,6 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, is_text
-from hf_vqa_mc.data.names import named
+from hf_vqa_mc.data.names import CHOICES, QUESTION, named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import check_unpacked, unpacked
@@ -105,37 +106,39 @@ def lines_text(records: Records) -> str:
 
 
 def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
-    """The records of a JSON file (a list, also under a key; id -> record; one per line), and a writer like it."""
+    """The records of a JSON file, also with one per line, and a writer like it."""
     try:
-        value = json.loads(_content(path))
+        found = _records_in(json.loads(_content(path)))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except ValueError as error:
         if "Extra data" in str(error):
             return _line_records(path), lines_text
         raise InputError(f"{path}: not JSON ({error})") from error
-    inner = value if isinstance(value, dict) else {}
-    keys = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
-    id_name = "record_id" if any("id" in one for one in inner.values() if isinstance(one, dict)) else "id"
+    if found is None:
+        raise InputError(
+            f"{path}: expected a list of records, one under a key, an object with a record under each id, or one "
+            "record, also per line; save each of several lists, such as one per split, as a file of its own"
+        )
+    records, value_of = found
+    return records, lambda new: json.dumps(value_of(new), ensure_ascii=False) + "\n"
 
-    def written(records: Records) -> str:
-        new: object = records
-        if keys:
-            new = {**value, keys[0]: records}
-        elif inner:
-            new = {one.pop(id_name): one for one in records}
-        return json.dumps(new, ensure_ascii=False) + "\n"
 
+def _records_in(value: Any) -> tuple[Records, Callable[[Records], object]] | None:  # noqa: ANN401  any JSON
+    """The records of a list (also under a key), of id -> record, or one alone, and the value for new ones."""
     if isinstance(value, list) and {*map(type, value)} <= {dict}:
-        return value, written
-    if len(keys) == 1:
-        return value[keys[0]], written
+        return value, lambda new: new
+    inner: dict[str, Any] = value if isinstance(value, dict) else {}
+    lists = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
     if {*map(type, inner.values())} == {dict}:
-        return [{id_name: key, **one} for key, one in inner.items()], written
-    raise InputError(
-        f"{path}: expected a list of records, one under a key, an object with a record under each id, or one record "
-        "per line; save each of several lists, such as one per split, as a file of its own"
-    )
+        name = "record_id" if any("id" in one for one in inner.values()) else "id"
+        return [{name: key, **one} for key, one in inner.items()], lambda new: {one.pop(name): one for one in new}
+    turns = [key for key in lists if {"from", "role"} & inner[key][0].keys()]
+    texts = [name for name in named(inner, QUESTION) if isinstance(inner[name], str)]
+    within = [name for name, one in inner.items() if isinstance(one, dict) and named(one, QUESTION)]
+    if (turns or texts or within) and {*lists} <= {*turns, *named(lists, CHOICES)}:
+        return [inner], itemgetter(0)
+    return (inner[lists[0]], lambda new: {**inner, lists[0]: new}) if len(lists) == 1 else None
 
 
 def _parquet(path: Path) -> pa.Table:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import is_image, is_list, is_text, unpacked_lists
 from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
+from hf_vqa_mc.data.loading import Opened, at_revision
 from hf_vqa_mc.data.stored_images import PROTOCOL, address_parts, hub_repository, known_here, read_address
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 NAME_FOLDER = "give the folder of the images with --images DIR"  # remedy, for messages
 MOST_NAME = 64
@@ -104,16 +102,18 @@ class AllowedImages:
         return bool(self.repository) and folder.startswith((f"{own}/", f"{own}@")) and ".." not in folder
 
 
-def allowed_images(rows: "Dataset | None", base: Path | None, hub: str | None, *images: Path | None) -> AllowedImages:
+def allowed_images(opened: Opened, images: Path | None = None) -> AllowedImages:
     """What a dataset may name: its own folder, repository and cache, and the folder given by the user."""
-    folders = [*filter(None, [*images, base])]
-    if rows is not None:
+    base = opened.path if opened.path is None or opened.path.is_dir() else opened.path.parent
+    hub = at_revision(opened.location)[0] if base is None and opened.location else None
+    folders = [*filter(None, [images, base])]
+    if opened.first is not None:
         from datasets import config
         from huggingface_hub.constants import HF_HUB_CACHE
         from huggingface_hub.file_download import repo_folder_name
 
-        hub = hub if base is not None or hub is not None else hub_repository(rows)
-        folders += dict.fromkeys(Path(file["filename"]).parent for file in getattr(rows, "cache_files", ()))
+        hub = hub if base is not None or hub is not None else hub_repository(opened.first)
+        folders += dict.fromkeys(Path(file["filename"]).parent for file in opened.first.cache_files)
         folders += [Path(config.DOWNLOADED_DATASETS_PATH), Path(config.EXTRACTED_DATASETS_PATH)]
         if hub is not None and hub.count("/") == 1:
             folders.append(Path(HF_HUB_CACHE, repo_folder_name(repo_id=hub, repo_type="dataset")))

@@ -25,7 +25,7 @@ IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "ima
 IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
 VIDEO = ("videoid", "vidid", "videoname", "vidname", "video", "videopath", "videofile", "videofilename", "videoidx",
-         "videouid", "vid", "clipid", "cliplink", "clip")  # fmt: skip
+         "videouid", "videos", "videourl", "youtubeid", "vid", "clipid", "clipname", "cliplink", "clip")  # fmt: skip
 """Columns with the video of a row, which groups rows as an image does; most specific first."""
 QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
                "sampleid", "exampleid", "recordid")  # fmt: skip

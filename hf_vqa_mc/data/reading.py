@@ -1,6 +1,6 @@
 """Read a benchmark as rows with one schema, for training also in the columns of ``vqa-mc build``."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ from hf_vqa_mc.data.cells import as_text, flat
 from hf_vqa_mc.data.column_detection import find_spec
 from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.data.columns import choice_kinds, human_answers, question_ids, type_column
-from hf_vqa_mc.data.dataset_images import Pictures, find_pictures
+from hf_vqa_mc.data.dataset_images import RowImages, find_row_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.images import allowed_images
 from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels
-from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, at_revision, check_text, chosen_split, open_tables
-from hf_vqa_mc.data.names import columns_in_words, picture_columns
+from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, check_text, chosen_split, open_tables
+from hf_vqa_mc.data.names import columns_in_words
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
@@ -29,7 +29,7 @@ from hf_vqa_mc.options import verb
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
-    from datasets import DatasetDict
+    pass
 
 
 class UnreadableRows(InputError):
@@ -61,9 +61,7 @@ def read_opened(
     opened: Opened, options: BenchmarkOptions, progress: Progress, *, evaluated_only: bool = False
 ) -> Benchmark:
     """Read a benchmark, or its evaluated split only, from its tables; see `read_benchmark`."""
-    base = opened.path if opened.path is None or opened.path.is_dir() else opened.path.parent
-    hub = at_revision(opened.location)[0] if base is None and opened.location else None
-    allowed = allowed_images(opened.first, base, hub, options.images)
+    allowed = allowed_images(opened, options.images)
     tables = {name: table for name, table in opened.tables.items() if table.num_rows}
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
@@ -75,7 +73,7 @@ def read_opened(
     if evaluated_only:
         tables = {evaluated: tables[evaluated]}
         opened = replace(opened, tables=tables, splits={})  # images are not read, only their ids
-    pictures = find_pictures(opened, options, allowed, lambda done, total: progress("images", done, total))
+    pictures = find_row_images(opened, options, allowed, progress)
     notes = tuple(dict.fromkeys(note for name in pictures for note in pictures[name].notes if name not in left_out))
     splits: dict[str, Split] = {}
     read_as: dict[str, str] = {}
@@ -117,11 +115,11 @@ def _spec(
 
 
 def _split(
-    name: str, opened: Opened, spec: ColumnSpec, options: BenchmarkOptions, own: Pictures | None, out: dict[str, str]
+    name: str, opened: Opened, spec: ColumnSpec, options: BenchmarkOptions, own: RowImages | None, out: dict[str, str]
 ) -> tuple[Split, str, tuple[str, ...]]:
     """One split, a description of its columns, and sentences about its ids and rows that are left out."""
     table, location = opened.tables[name], opened.locations[name]
-    pictures = own or Pictures(pa.repeat("", table.num_rows))
+    pictures = own or RowImages(pa.repeat("", table.num_rows))
     try:
         read = spec.read(table, location)
         kept, faulty = _readable_rows(name, location, read, options, out)
@@ -186,47 +184,22 @@ def _readable_rows(
 
 NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})
 """Columns of multiple-choice rows that training reads."""
-SEVERAL = "rows have several images, but features and the models of vqa-mc train take one image per row"
 
 
 def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]]:
     """The name of a config or file, and its splits with the columns that training reads."""
     opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
-    benchmark = _benchmark(opened, NEEDED)
-    tables = opened.tables if benchmark is None else {name: _table(split) for name, split in benchmark.splits.items()}
-    return opened.config or Path(dataset).stem, tables
-
-
-def rows_with_images(dataset: str, config: str) -> "tuple[str, DatasetDict, Benchmark | None]":
-    """As `training_tables` with one image per row, and the benchmark unless its images are in the rows."""
-    opened = open_tables(dataset, config or None, open_ended=True, expected=BUILT)
-    from datasets import Dataset, DatasetDict  # after an error about the file
-    from datasets.table import InMemoryTable
-
-    benchmark = _benchmark(opened, {"image_id"})
-    name = opened.config or Path(dataset).stem
-    if benchmark is None:
-        if len(picture_columns(next(iter(opened.tables.values())).column_names)) > 1:
-            raise InputError(f"{dataset}, {name}: {SEVERAL}")
-        return name, DatasetDict(opened.splits), None
-    for split in benchmark.splits.values():
-        if split.images is not None and split.images.has_several:
-            raise InputError(f"{split.location}: {SEVERAL}")
-    tables = {split: Dataset(InMemoryTable(_table(rows))) for split, rows in benchmark.splits.items()}
-    return name, DatasetDict(tables), benchmark
-
-
-def _benchmark(opened: Opened, needed: Set[str]) -> Benchmark | None:
-    """The benchmark; None if the tables have the needed columns or open-ended rows, and are read as they are."""
     columns = next(iter(opened.tables.values())).column_names
-    if opened.splits and (needed <= set(columns) or open_ended_source(columns, opened.config) is not None):
-        return None
+    name, tables = opened.config or Path(dataset).stem, opened.tables
+    if opened.splits and (NEEDED <= set(columns) or open_ended_source(columns, opened.config) is not None):
+        return name, tables
     try:
-        return read_opened(opened, BenchmarkOptions(opened.name, opened.config), silent)
+        benchmark = read_opened(opened, BenchmarkOptions(opened.name, opened.config), silent)
     except NoChoices:
         if not opened.splits:  # a file
             raise
-        return None
+        return name, tables
+    return name, {split: _table(rows) for split, rows in benchmark.splits.items()}
 
 
 def _table(split: Split) -> pa.Table:

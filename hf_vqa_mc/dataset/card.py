@@ -23,13 +23,13 @@ from hf_vqa_mc.dataset.card_text import (
     citations,
     measured_split,
     per_set,
-    percent,
     set_label,
     title,
 )
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 from hf_vqa_mc.sources.source import OPEN_SPLITS
+from hf_vqa_mc.text.counted import percent
 
 if TYPE_CHECKING:
     from datasets import Features

@@ -11,7 +11,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_table import LeftOut
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.sources.source import OPEN_SPLITS
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.markdown import code, environment, plain
 
 if TYPE_CHECKING:
@@ -136,11 +136,6 @@ def example_json(row: str) -> str:
     """A row of an open-ended config, stored as JSON, with a field per line."""
     fields = ((json.dumps(name), json.dumps(value, ensure_ascii=False)) for name, value in json.loads(row).items())
     return "{\n" + ",\n".join(f" {name}: {value}" for name, value in fields) + "\n}"
-
-
-def percent(share: float) -> str:
-    """A share in [0, 1] as text."""
-    return f"{100 * share:.1f}%"
 
 
 def measured_split(statistics: dict[str, Any]) -> str | None:

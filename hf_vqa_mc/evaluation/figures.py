@@ -16,8 +16,8 @@ from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import percent, points, with_interval
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.scoring.table import score_cell, with_interval
+from hf_vqa_mc.text.counted import counted, percent, points
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -139,8 +139,8 @@ class Figures:
     def favourite(self, name: str) -> str:
         """A sentence about the letter that is picked far more often than it is correct; "" if there is none."""
         most = max(self.positions(name), key=lambda one: one["picked"] - one["target"])
-        often = f"picks {most['letter']} in {percent(most['picked'])}% of its answers"
-        sentence = f"With {name}, the model {often}; it is correct in {percent(most['target'])}%."
+        often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"
+        sentence = f"With {name}, the model {often}; it is correct in {percent(most['target'])}."
         return sentence if most["picked"] - most["target"] >= FAVOURED else ""
 
     def circular(self, name: str) -> Share:
@@ -275,14 +275,14 @@ class Figures:
                 "accuracy": self.accuracy(name).percent(),
                 "full minus this": gain.points() if gain else "",
                 "all rotations": self.circular(name).percent() if self.rotations > 1 else "",
-                **{rule: percent(self.accuracy(name, rule).mean) for rule in self.other_rules},
+                **{rule: score_cell(self.accuracy(name, rule).mean) for rule in self.other_rules},
                 "whole sets": sets.percent() if sets else "",
                 **{key.replace("_", " "): f"{counts[key]:,}" if counts[key] else "" for key in COUNTED},
             }
             for heading, cell in line.items():
                 columns.setdefault(heading, []).append(cell)
         for heading, cells in columns.items():
-            cells.append({"input": "chance", "accuracy": percent(self.chance)}.get(heading, ""))
+            cells.append({"input": "chance", "accuracy": score_cell(self.chance)}.get(heading, ""))
         return {heading: cells for heading, cells in columns.items() if any(cells)}
 
     def extent(self) -> str:

@@ -17,7 +17,7 @@ from hf_vqa_mc.evaluation.methods import FULL
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.redaction import public_name
-from hf_vqa_mc.scoring.table import percent, with_interval
+from hf_vqa_mc.scoring.table import score_cell, with_interval
 from hf_vqa_mc.text.markdown import one_line
 from hf_vqa_mc.text.tables import TextTable
 
@@ -174,7 +174,7 @@ def trained_table(runs: Sequence[Mapping[str, Any]]) -> TextTable:
     columns = {name: [str(run[name]) for run in runs] for name in texts}
     columns |= {
         "%": [with_interval(run["mean"], run["interval"]) for run in runs],
-        "chance": [percent(run["chance"]) for run in runs],
+        "chance": [score_cell(run["chance"]) for run in runs],
         "questions": ["" if run["questions"] is None else f"{run['questions']:,}" for run in runs],
     }
     return TextTable({name: cells for name, cells in columns.items() if any(cells)}, texts, ("run", "tested"))

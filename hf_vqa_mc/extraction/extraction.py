@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.dataset_images import DatasetImages, dataset_image_ids, find_images
+from hf_vqa_mc.data.dataset_images import DatasetImages
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import IMPORTED, WHOLE, Backbone, Box, FeatureKind, RegionKind, Regions
 from hf_vqa_mc.extraction.pictures import decoded
@@ -24,11 +24,6 @@ from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.result import Frame, Result, frame_of
-
-if TYPE_CHECKING:
-    from datasets import DatasetDict
-
-    from hf_vqa_mc.data.benchmark import Benchmark
 
 
 @dataclass(eq=False, repr=False)
@@ -88,10 +83,8 @@ class FeaturesResult(Result):
 
 
 def extract_features(
-    dataset: str,
-    config: str,
+    found: DatasetImages,
     *,
-    images: Path | None = None,
     backbone: str | Backbone = "microsoft/resnet-152",
     grid: int | None = None,
     detector: str | None = None,
@@ -99,18 +92,14 @@ def extract_features(
     skip_missing: bool = False,
     workers: int | None = None,
     progress: Progress = silent,
-    rows: "DatasetDict | None" = None,
-    benchmark: "Benchmark | None" = None,
     share: tuple[int, int] | None = None,
 ) -> FeaturesResult:
     """Compute the features of a dataset's images that are not in the store yet, and write their index.
 
-    Computed features are kept if a run fails or is killed. ``rows`` and ``benchmark`` are those of
-    `rows_with_images`, if they were read already; ``share`` is the number of a share and the number of shares, to
-    encode only these images and write no index. Other arguments and errors are those of `features`.
+    Computed features are kept if a run fails or is killed. ``share`` is the number of a share and the number of
+    shares, to encode only these images and write no index. Other arguments and errors are those of `features`.
     """
-    check_outside(output, "--output", [dataset])
-    found = find_images(dataset, config, images, rows, benchmark)
+    check_outside(output, "--output", [found.dataset])
     progress("reading the dataset", 1, 1)
     if share:
         found = replace(found, image_ids=found.image_ids[share[0] :: share[1]])
@@ -129,26 +118,24 @@ def extract_features(
     if done.broken and not skip_missing:
         raise _unusable(found.location, len(found.image_ids), [], done.broken)
     views = {name: box for name, box in done.views.items() if box != WHOLE}
-    return _indexed(done, store, dataset, config, found.location, {"labels": list(model.labels), "views": views})
+    return _indexed(done, store, found, found.location, {"labels": list(model.labels), "views": views})
 
 
 def import_regions(
-    dataset: str,
-    config: str,
+    of_dataset: DatasetImages,
     path: Path,
     *,
     output: Path = Path("vqa_mc_features"),
     skip_missing: bool = False,
     progress: Progress = silent,
-    rows: "DatasetDict | None" = None,
 ) -> FeaturesResult:
     """Copy the region features of a dataset's images from published files to the store; write their index.
 
-    They are named after the file or folder: files of one extraction belong in one folder. ``rows`` are the splits of
-    the config if they were read already. Other arguments and errors are those of `features`.
+    They are named after the file or folder: files of one extraction belong in one folder. Other arguments and errors
+    are those of `features`.
     """
-    check_outside(output, "--output", [dataset, path])
-    _, _, image_ids = dataset_image_ids(dataset, config, rows)
+    check_outside(output, "--output", [of_dataset.dataset, path])
+    image_ids = of_dataset.image_ids
     progress("reading the dataset", 1, 1)
     records = stored_regions(path, image_ids)
     missing = [image_id for image_id in image_ids if image_id not in records]
@@ -179,15 +166,16 @@ def import_regions(
             progress("importing regions", number, len(records))
     finally:
         store.commit()
-    return _indexed(done, store, dataset, config, str(path), {})
+    return _indexed(done, store, of_dataset, str(path), {})
 
 
 def _indexed(
-    done: FeaturesResult, store: FeatureStore, dataset: str, config: str, location: str, about: dict[str, Any]
+    done: FeaturesResult, store: FeatureStore, of_dataset: DatasetImages, location: str, about: dict[str, Any]
 ) -> FeaturesResult:
     """Write the index and count the regions; raises InputError if no image has features."""
     if not done.images:
         raise _unusable(location, len(done.missing) + len(done.broken), done.missing, done.broken)
+    dataset, config = of_dataset.dataset, of_dataset.config
     name = Path(dataset).resolve().name if Path(dataset).is_dir() else dataset
     of = {"dataset": name, "config": config, "missing": done.missing, "broken": done.broken}
     done.folder = store.folder / file_name(f"{name}-{config}")

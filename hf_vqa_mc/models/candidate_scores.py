@@ -26,7 +26,7 @@ PIECE = 1024  # hidden units per matrix product; each is computed by one thread,
 Floats = NDArray[np.float32]
 
 
-class Table(NamedTuple):
+class IndexedInputs(NamedTuple):
     """Distinct inputs, and the index of each question's or candidate's input."""
 
     inputs: Floats  # float32 (distinct, size)
@@ -36,10 +36,10 @@ class Table(NamedTuple):
 @torch.no_grad()
 def candidate_scores(
     model: MlpForMultipleChoiceVqa,
-    answers: Table,
+    answers: IndexedInputs,
     questions_of: NDArray[np.int64],
-    images: Table | None = None,
-    questions: Table | None = None,
+    images: IndexedInputs | None = None,
+    questions: IndexedInputs | None = None,
 ) -> Floats:
     """The logits of ``model.eval()`` for each candidate, float32 (candidates,), within float32 rounding.
 
@@ -95,7 +95,7 @@ def _folded(model: MlpForMultipleChoiceVqa) -> tuple[dict[str, Tensor], Tensor]:
 
 
 def _hidden(
-    table: Table | None, rows: NDArray[np.int64], weight: Tensor | None, bias: Tensor
+    table: IndexedInputs | None, rows: NDArray[np.int64], weight: Tensor | None, bias: Tensor
 ) -> tuple[Floats, NDArray[np.int64]]:
     """An input's part of the hidden units, (distinct, H), and the index of each row; only the bias if not seen."""
     if table is None or weight is None:

@@ -19,8 +19,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import Staged
-from hf_vqa_mc.scoring.table import percent, points
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.counted import counted, percent, points
 from hf_vqa_mc.text.many_texts import comparable_texts
 
 MOSTLY = 0.5  # A larger fraction of fallbacks is reported in a sentence
@@ -122,7 +121,7 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
 def _repaired(statistics: dict[str, Any]) -> list[str]:
     share = percent(statistics["changed"] / max(statistics["decoys"], 1))
     lines = [
-        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}%) were changed and no row is left "
+        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}) were changed and no row is left "
         "out; the column choice_origins names the question that each new decoy is from."
     ]
     for name, one in statistics["splits"].items():

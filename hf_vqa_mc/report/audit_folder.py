@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
-from hf_vqa_mc.audits.findings import percent
+from hf_vqa_mc.audits.findings import share_of
 from hf_vqa_mc.audits.settings import AUDITS
 from hf_vqa_mc.audits.shortcut import UNCERTAIN, Gain, ProbeInputs, uncertainty
 from hf_vqa_mc.data.benchmark import Benchmark
@@ -220,5 +220,5 @@ def ambiguity(figures: Mapping[str, Any]) -> str:
     found = figures["ambiguous_decoys"]
     reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
-    flagged = percent(found["share"], 1) if found["share"] else "none"
+    flagged = share_of(found["share"], 1) if found["share"] else "none"
     return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."

@@ -213,10 +213,10 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
 
 def _open_ended_images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, Any]]:  # noqa: ANN401
     """Image id to the image, or why there is none; raises InputError if the given folder has none."""
-    from hf_vqa_mc.data.dataset_images import find_images
+    from hf_vqa_mc.data.dataset_images import dataset_images
 
     try:
-        source = find_images(dataset, config, shown.images).source
+        source = dataset_images(dataset, config, shown.images).source
     except InputError as error:
         if shown.images is not None or shown.attentions is not None:
             raise

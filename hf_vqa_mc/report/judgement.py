@@ -165,6 +165,8 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
         }
         sentences += _listed("Nearer to chance", [text for one, text in moved.items() if one.high < 0])
         sentences += _listed("Farther from chance", [moved[one] for one in reversed(moved) if one.harmed])
+    elif mean.low > 0:
+        sentences.append("That is worse than before.")
     elif not compared.better:
         sentences.append("That is no significant improvement.")
     if compared.less_plausible:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hf_vqa_mc.scoring.table import points as points
+from hf_vqa_mc.text.counted import percent as percent
+from hf_vqa_mc.text.counted import points as points
 
 LONGEST = 400  # maximum number of characters of a text
 
@@ -34,15 +35,6 @@ def breakable(name: str) -> str:
     from markupsafe import Markup
 
     return Markup("<wbr>").join(re.findall("[^_/.]+[_/.]*|[_/.]+", name))
-
-
-def percent(share: float | None, digits: int = 1) -> str:
-    """A fraction as text in percent; a dash for None.
-
-    >>> percent(0.2534), percent(None), percent(1.0)
-    ('25.3%', '\u2013', '100.0%')
-    """
-    return "\u2013" if share is None else f"{100 * share:.{digits}f}%"
 
 
 def interval(row: Mapping[str, Any]) -> str:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.multiple_choice import picks
-from hf_vqa_mc.scoring.questions import Column, Questions
+from hf_vqa_mc.scoring.questions import Column, Columns
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Line, Table, line
+from hf_vqa_mc.scoring.table import Line, ScoreTable, line
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.normalisation import comparable
 
@@ -123,7 +123,7 @@ def set_accuracy(
     """
     optional = {"set_kinds": set_kinds, "questions": questions, "image_ids": image_ids, "scores": scores}
     needed = {"predictions": predictions, "references": references, "choices": choices, "set_ids": set_ids}
-    columns = Questions(needed, question_ids, **optional)
+    columns = Columns(needed, question_ids, **optional)
     _, targets, picked = picks(columns)
     sets = _closed_sets(columns, targets)
     right = (picked == targets)[sets.rows]
@@ -184,7 +184,7 @@ def _figures(units: Mapping[str, _Units], chosen: NDArray[np.bool_]) -> dict[str
     return {**accuracies, **dict(about), "rows": rows, "sets": int(chosen.sum())}
 
 
-def _closed_sets(columns: Questions, targets: Ints) -> ClosedSets:
+def _closed_sets(columns: Columns, targets: Ints) -> ClosedSets:
     """Find the closed answer sets among questions and check them; rows whose set id is empty are in none."""
     members: dict[str, list[int]] = {}
     for row, name in enumerate(columns.groups("set_ids") or []):
@@ -220,7 +220,7 @@ def _ranks(keys: Sequence[Any]) -> Ints:
     return np.array([known.get(key, -1) for key in keys])
 
 
-def _targets(columns: Questions, name: str, rows: list[int], kinds: Sequence[str], targets: Ints) -> list[str]:
+def _targets(columns: Columns, name: str, rows: list[int], kinds: Sequence[str], targets: Ints) -> list[str]:
     """The text of each row's target; raises InputError unless the set is closed."""
     where, start = f"set {name!r}:", rows[0]
     choices: list[str] = sorted(columns["choices"][start])
@@ -271,7 +271,7 @@ def _crossed(
     return [(rows[at], questions[at], images[at]) for at in order]
 
 
-def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
+def _assigned(columns: Columns, sets: ClosedSets) -> NDArray[np.bool_]:
     """Whether the best assignment of rows to choices gives each row its target, bool (rows,)."""
     from scipy.optimize import linear_sum_assignment
 
@@ -291,7 +291,7 @@ def _assigned(columns: Questions, sets: ClosedSets) -> NDArray[np.bool_]:
     return right
 
 
-def _scores(columns: Questions, rows: list[int], k: int) -> Floats:
+def _scores(columns: Columns, rows: list[int], k: int) -> Floats:
     """The scores of rows with k choices, float64 (rows, k); raises InputError if they are not k finite numbers."""
     given, numbers = [columns["scores"][row] for row in rows], {int, float}
     fit = [isinstance(one, list | tuple) and len(one) == k and {*map(type, one)} <= numbers for one in given]
@@ -308,7 +308,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     return SCHEME.call(matched)
 
 
-def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     kinds: Mapping[str, Any] = result["per_kind"]
     groups = {f"{kind}: {counted(of['sets'], 'set')}": of for kind, of in kinds.items()}
     groups = {"": result, **groups} if len(kinds) > 1 else {next(iter(kinds)): result}
@@ -321,7 +321,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         if without := of.get("rows_without_set"):
             lines.append(Line("rows in no set, not scored", questions=f"{without:,}", group=group))
     missing = {} if matched.scores else {"best assignment": "a column of scores in the predictions"}
-    return Table(lines, "chance", missing)
+    return ScoreTable(lines, "chance", missing)
 
 
 SCHEME = Scheme(

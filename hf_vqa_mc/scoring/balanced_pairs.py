@@ -8,10 +8,10 @@ import numpy as np
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.consensus import Protocol, consensus
 from hf_vqa_mc.scoring.inputs import PAIRS, QUESTIONS
-from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.questions import Column, Columns, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
-from hf_vqa_mc.scoring.table import Table, line
+from hf_vqa_mc.scoring.table import ScoreTable, line
 from hf_vqa_mc.scoring.vqa_normalisation import tidied
 
 NUMBER = "number"
@@ -68,7 +68,7 @@ def vqa_pair_accuracy(
     (0.5, 1.0, None, 0.5)
     """
     given = {"predictions": predictions, "references": references, "question_ids": question_ids}
-    columns = Questions(given, questions=questions, answer_types=answer_types)
+    columns = Columns(given, questions=questions, answer_types=answer_types)
     rows = {name: row for row, name in enumerate(columns.groups("question_ids") or [])}
     listed = pairs.tolist() if isinstance(pairs, np.ndarray) else pairs
     if not isinstance(listed, list | tuple):
@@ -111,7 +111,7 @@ def _rows_of(pair: Any, index: int, rows: dict[str, int]) -> tuple[int, int]:  #
     return one, other
 
 
-def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     lines = [
         line("both right", result["all"], result["interval"]),
         line("both right, of answer type number", result["number"]),
@@ -124,7 +124,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         'pairs of "how many" questions': (QUESTIONS.flag, matched.annotations.questions),
     }
     missing = {what: needed for what, (needed, column) in needs.items() if column is None}
-    return Table([one for one in lines if one.score], missing=missing)
+    return ScoreTable([one for one in lines if one.score], missing=missing)
 
 
 SCHEME: Scheme = Scheme(

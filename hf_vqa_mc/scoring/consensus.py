@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.inputs import QUESTIONS
 from hf_vqa_mc.scoring.official import vqa_files
-from hf_vqa_mc.scoring.questions import Column, Questions
+from hf_vqa_mc.scoring.questions import Column, Columns
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, VQA, LetterCase, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
-from hf_vqa_mc.scoring.table import Table, by_type, line
+from hf_vqa_mc.scoring.table import ScoreTable, by_type, line
 from hf_vqa_mc.scoring.vqa_normalisation import normalised, tidied, without_punctuation
 
 ENOUGH = 3  # matches among the other annotators that make an answer fully correct
@@ -80,7 +80,7 @@ def vqa_accuracy(
     """
     types = {"question_types": question_types, "answer_types": answer_types}
     given = {"predictions": predictions, "references": references}
-    columns = Questions(given, question_ids, choices=choices, **types, image_ids=image_ids)
+    columns = Columns(given, question_ids, choices=choices, **types, image_ids=image_ids)
     if "choices" in columns:
         listed = columns.lists("choices", "text")
         for row, (prediction, texts) in enumerate(zip(columns.texts("predictions"), listed, strict=True)):
@@ -95,7 +95,7 @@ def vqa_accuracy(
     }
 
 
-def consensus(columns: Questions, protocol: str) -> NDArray[np.float64]:
+def consensus(columns: Columns, protocol: str) -> NDArray[np.float64]:
     """Each question's consensus accuracy, float64 (questions,) in [0, 1], by a protocol of ``FORMS``."""
     if not isinstance(protocol, str) or protocol not in FORMS:
         raise InputError(f"protocol is {shown(protocol)}, expected {' or '.join(map(repr, FORMS))}")
@@ -132,7 +132,7 @@ def _numbered(texts: list[str], agreed: Form, free: Form, numbers: dict[str, int
 
 
 def _equal_records(
-    columns: Questions, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
+    columns: Columns, right: NDArray[np.bool_], starts: NDArray[np.int64], matches: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Number of records equal to each matching record, itself included, int64 (answers,); 1 where answers are text."""
     twins = np.ones(len(right), np.int64)
@@ -188,15 +188,15 @@ def choice_consensus(
 
 
 def _scores(predictions: list[str], references: list[Any], protocol: str) -> NDArray[np.float64]:
-    return consensus(Questions({"predictions": predictions, "references": references}), protocol)
+    return consensus(Columns({"predictions": predictions, "references": references}), protocol)
 
 
-def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     annotations, chance = matched.annotations, result.get("chance")
     overall = line("accuracy", result["accuracy"], result["interval"], other=chance, questions=len(annotations))
     by_answer_type = by_type("by answer type", result["per_answer_type"], annotations.answer_types)
     by_question_type = by_type("by question type", result["per_question_type"], annotations.question_types)
-    return Table([overall, *by_answer_type, *by_question_type], "chance" if chance is not None else "")
+    return ScoreTable([overall, *by_answer_type, *by_question_type], "chance" if chance is not None else "")
 
 
 SCHEME = Scheme(

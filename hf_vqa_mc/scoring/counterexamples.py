@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
+from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import Scheme
 from hf_vqa_mc.scoring.statistics import mean_of_each
 
@@ -59,7 +59,7 @@ def counterexample_recall(
             raise InputError(f"ks: {shown(k)}, expected whole numbers from 1, at least one")
     names = {f"recall@{k}": int(k) for k in listed}
     given = {"predictions": predictions, "references": references}
-    columns = Questions(given, question_ids, distances=distances, image_ids=image_ids)
+    columns = Columns(given, question_ids, distances=distances, image_ids=image_ids)
     scores, most, distance = _numbers(columns, "predictions"), max(names.values()), None
     sizes = np.array([len(of_row) for of_row in scores])
     for row, (index, size) in enumerate(zip(columns["references"], sizes.tolist(), strict=True)):
@@ -83,7 +83,7 @@ def counterexample_recall(
     }
 
 
-def _numbers(columns: Questions, field: str) -> list[list[float]]:
+def _numbers(columns: Columns, field: str) -> list[list[float]]:
     """A column of lists of finite numbers."""
 
     def is_finite(value: object) -> bool:

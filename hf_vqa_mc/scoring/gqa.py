@@ -12,10 +12,10 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.gqa_grounding import grounding_scores
 from hf_vqa_mc.scoring.inputs import ATTENTIONS, CHOICES, SCENE_GRAPHS
 from hf_vqa_mc.scoring.official import prediction_file
-from hf_vqa_mc.scoring.questions import RECORD, ById, Questions, by_question_id, text_id
+from hf_vqa_mc.scoring.questions import RECORD, ById, Columns, by_question_id, text_id
 from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
-from hf_vqa_mc.scoring.table import IN_JSON, Line, Table, by_type, line
+from hf_vqa_mc.scoring.table import IN_JSON, Line, ScoreTable, by_type, line
 
 FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
 TYPES = ("structural", "semantic", "detailed")
@@ -127,7 +127,7 @@ def gqa_score(
     return cast("GqaScore", result)
 
 
-def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questions:
+def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Columns:
     """The balanced questions' records and predictions, one column per field, None where a record lacks it."""
     ids, rows = [], []
     for question_id, record in records.items():
@@ -147,13 +147,13 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Questio
     fields = {field: [record.get(field) for record in rows] for field in FIELDS}
     if all(image is None for image in fields["imageId"]):
         del fields["imageId"]
-    columns = Questions({"predictions": [answers[name] for name in ids]}, ids, **fields)
+    columns = Columns({"predictions": [answers[name] for name in ids]}, ids, **fields)
     no_answers = "text; GQA's test, challenge and submission files have no answers"
     columns.check("answer", lambda answer: answer is not None, no_answers)
     return columns
 
 
-def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
+def _part(columns: Columns, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
     """One field of the records of a column; raises InputError unless it is of these types."""
     found = [record.get(name, ...) if isinstance(record, RECORD) else ... for record in columns[field]]
     for row in (row for row, value in enumerate(found) if not isinstance(value, kinds)):
@@ -161,7 +161,7 @@ def _part(columns: Questions, field: str, name: str, kinds: tuple[type, ...], ex
     return found
 
 
-def _steps(columns: Questions) -> list[int]:
+def _steps(columns: Columns) -> list[int]:
     texts, counts = itemgetter("operation", "argument"), []
     for row, operations in enumerate(columns["semantic"]):
         try:
@@ -175,7 +175,7 @@ def _steps(columns: Questions) -> list[int]:
     return counts
 
 
-def _plausible(columns: Questions, detailed: list[str], choices: ById | None, fold: bool) -> tuple[float, ...]:
+def _plausible(columns: Columns, detailed: list[str], choices: ById | None, fold: bool) -> tuple[float, ...]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
         return 0.0, 0.0
@@ -187,7 +187,7 @@ def _plausible(columns: Questions, detailed: list[str], choices: ById | None, fo
     for name in ("valid", "plausible"):
         found = [record.get(name) if isinstance(record, RECORD) else None for record in map(known.get, ids)]
         column = f"{name} in choices"
-        lists = Questions({column: found}, ids)
+        lists = Columns({column: found}, ids)
         lists.check(column, lambda of: isinstance(of, list | tuple) and {*map(type, of)} <= {str}, "a list of text")
         pairs = zip(detailed, lists[column], strict=True)
         accepted = [COMMON_ANSWERS if "Common" in kind else listed for kind, listed in pairs]
@@ -197,7 +197,7 @@ def _plausible(columns: Questions, detailed: list[str], choices: ById | None, fo
     return tuple(shares)
 
 
-def _chi_square(columns: Questions) -> float:
+def _chi_square(columns: Columns) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
     groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
     sizes = Counter(group for group in groups if group is not None)
@@ -211,7 +211,11 @@ def _chi_square(columns: Questions) -> float:
 
 
 def _consistency(
-    columns: Questions, right: Sequence[float], records: Mapping[str, Any], answers: Mapping[str, Any], demanded: bool
+    columns: Columns,
+    right: Sequence[float],
+    records: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    demanded: bool,
 ) -> tuple[float | None, int]:
     """Mean, over the correctly answered questions that entail others, of the accuracy on those others.
 
@@ -261,7 +265,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     return gqa_score(answered, records, **matched.inputs, per_question=True)
 
 
-def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     annotations, inputs = matched.annotations, matched.inputs
     records = [(annotations.records or {})[name] for name in annotations.scored]
     types = {kind: [record["types"][kind] for record in records] for kind in ("structural", "semantic")}
@@ -290,7 +294,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         lines.append(Line("grounding", f"{result['grounding']:.2f}"))
     for kind, of_questions in types.items():
         lines += by_type(f"by {kind} type", result[f"per_{kind}_type"], of_questions)
-    return Table([*lines, Line(f"detailed types, steps, lengths {IN_JSON}")], missing=missing)
+    return ScoreTable([*lines, Line(f"detailed types, steps, lengths {IN_JSON}")], missing=missing)
 
 
 SCHEME = Scheme(

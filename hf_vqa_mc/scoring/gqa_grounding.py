@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.questions import ById, Questions, by_question_id, text_id
+from hf_vqa_mc.scoring.questions import ById, Columns, by_question_id, text_id
 
 LEAST = 1e-6  # sides of a box are at least that long, so that a box without area lies in the cell of its corner
 
@@ -20,7 +20,7 @@ Region = tuple[float, float, float, float]  # left, top, right and bottom edge, 
 WHOLE_IMAGE: Region = (0.0, 0.0, 1.0, 1.0)
 
 
-def grounding_scores(columns: Questions, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
+def grounding_scores(columns: Columns, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
     A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that
@@ -63,7 +63,7 @@ def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN40
     return attention.astype(np.float64, copy=False)
 
 
-def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
+def _regions(columns: Columns, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
     if not isinstance(scene_graphs, Mapping):
         raise InputError(f"scene_graphs is {type(scene_graphs).__name__}, expected a mapping by image id")
     graphs = {str(image_id): graph for image_id, graph in scene_graphs.items()}
@@ -90,7 +90,7 @@ def _regions(columns: Questions, scene_graphs: Mapping[Any, Any]) -> list[list[R
     return found
 
 
-def _pointed_to(columns: Questions, row: int) -> list[str]:
+def _pointed_to(columns: Columns, row: int) -> list[str]:
     annotations = columns["annotations"][row]
     found = []
     for name in POINTING:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.questions import Column, Questions, is_whole
+from hf_vqa_mc.scoring.questions import Column, Columns, is_whole
 from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Matched, Scheme
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
-from hf_vqa_mc.scoring.table import Table, by_type, line
+from hf_vqa_mc.scoring.table import ScoreTable, by_type, line
 
 
 class McAccuracy(Accuracy):
@@ -62,7 +62,7 @@ def mc_accuracy(
     """
     optional = {"question_types": question_types, "image_ids": image_ids, "choice_kinds": choice_kinds}
     given = {"predictions": predictions, "references": references}
-    columns = Questions(given, question_ids, choices=choices, **optional)
+    columns = Columns(given, question_ids, choices=choices, **optional)
     sizes, targets, picked = picks(columns)
     scores = (picked == targets).astype(np.float64)
     chosen, offered = _kinds(columns, picked)
@@ -76,7 +76,7 @@ def mc_accuracy(
     }
 
 
-def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.int64]]:
+def picks(columns: Columns) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.int64]]:
     """Targets (``references``) and picked choices (``predictions``) as indices; InputError if one is not a choice.
 
     Returns:
@@ -95,7 +95,7 @@ def picks(columns: Questions) -> tuple[NDArray[np.int64] | None, NDArray[np.int6
     return sizes, targets, np.array([_picked(columns, row, int(target), sizes) for row, target in enumerate(targets)])
 
 
-def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
+def _index(columns: Columns, row: int, field: str, sizes: NDArray[np.int64] | None) -> int:
     value = columns[field][row]
     if not is_whole(value) or value < 0 or (sizes is not None and value >= sizes[row]):
         indices = "an index from 0" if sizes is None else f"an index of its {sizes[row]} choices, from 0"
@@ -103,7 +103,7 @@ def _index(columns: Questions, row: int, field: str, sizes: NDArray[np.int64] | 
     return int(value)
 
 
-def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
+def _picked(columns: Columns, row: int, target: int, sizes: NDArray[np.int64] | None) -> int:
     """The index of the picked choice; the target if it differs from the prediction in letter case only."""
     prediction = columns["predictions"][row]
     if not isinstance(prediction, str):
@@ -118,7 +118,7 @@ def _picked(columns: Questions, row: int, target: int, sizes: NDArray[np.int64] 
     return -1
 
 
-def _kinds(columns: Questions, picked: NDArray[np.int64]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
+def _kinds(columns: Columns, picked: NDArray[np.int64]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     if "choice_kinds" not in columns:
         return None, None
     known = list(CHOICE_KINDS)
@@ -167,7 +167,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     return result if circular is None else {**result, "circular_accuracy": circular}
 
 
-def mc_accuracy_table(result: Mapping[str, Any], questions: int, matched: Matched | None = None) -> Table:
+def mc_accuracy_table(result: Mapping[str, Any], questions: int, matched: Matched | None = None) -> ScoreTable:
     """The result of `mc_accuracy`, or of training.json, as a table."""
     interval, target = result.get("interval"), result.get("target_accuracy")
     name, offered = result.get("metric", "accuracy"), result["offered_kinds"] or {}
@@ -181,7 +181,7 @@ def mc_accuracy_table(result: Mapping[str, Any], questions: int, matched: Matche
         lines.append(line(kind, share, other=offered[kind], group="chosen, by kind of choice"))
     types = matched.annotations.question_types if matched is not None else None
     lines += by_type("by question type", result["per_question_type"], types)
-    return Table(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
+    return ScoreTable(lines, "chance", title=f"{SCHEME.name}: {SCHEME.title}")
 
 
 SCHEME = Scheme(

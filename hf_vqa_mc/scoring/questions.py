@@ -19,7 +19,7 @@ RECORD = (dict, Mapping)
 """Types of a record; dict first, because isinstance with it is four times as fast as with Mapping."""
 
 
-class Questions:
+class Columns:
     """The columns of a scheme's input by name, as lists of the same length; ``question_ids`` are for messages.
 
     Raises InputError if a column is not a list, lengths differ, there are no questions, or an id occurs twice.

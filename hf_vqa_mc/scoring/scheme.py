@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.inputs import Input
-from hf_vqa_mc.scoring.table import Table, line
+from hf_vqa_mc.scoring.table import ScoreTable, line
 
 Answer = str | int  # text, or the index of the picked choice
 DEFAULT_PROTOCOL = "2021"  # the year of VQA's official program to follow
@@ -178,7 +178,7 @@ class Scheme:
     one_prediction: bool = False  # whether several predictions for a question are an error; otherwise the last counts
     has_protocols: bool = False  # whether it follows either of VQA's official programs
     run: Callable[[Matched], Result] | None = None  # scores a predictions file; by default `call`
-    show: Callable[[Result, Matched], Table] | None = None  # the table without its title; by default all scores
+    show: Callable[[Result, Matched], ScoreTable] | None = None  # the table without its title; by default all scores
     official: Callable[[Matched, Result | None], dict[str, Any]] | None = None
     """content of official files by name; the result is None if the scheme was not run"""
 
@@ -195,7 +195,7 @@ class Scheme:
         """Score a predictions file; raises InputError with the question and the field."""
         return dict((self.run or self.call)(matched))
 
-    def table(self, result: Result, matched: Matched) -> Table:
+    def table(self, result: Result, matched: Matched) -> ScoreTable:
         """The result as a table."""
         title = self.title.format(**{**result, "gold": matched.annotations.kind.gold})
         if self.has_protocols and matched.protocol != DEFAULT_PROTOCOL:
@@ -206,7 +206,7 @@ class Scheme:
         scores = [name for name, value in result.items() if isinstance(value, float) and name != "stderr"]
         of_each = found if isinstance(found, Mapping) else dict.fromkeys(scores[:1], found)
         lines = [line(name, result[name], of_each.get(name), questions=count) for name in scores]
-        return Table(lines, title=f"{self.name}: {title}")
+        return ScoreTable(lines, title=f"{self.name}: {title}")
 
     def misfit(self, annotations: Annotations) -> str:
         """Why annotations of a supported kind cannot be scored, "" if they can."""

@@ -25,7 +25,7 @@ class Line(NamedTuple):
     group: str = ""
 
 
-class Table(NamedTuple):
+class ScoreTable(NamedTuple):
     """The scores of a scheme; `rich` folds its names in a narrow terminal, and never cuts numbers."""
 
     lines: list[Line]
@@ -34,13 +34,13 @@ class Table(NamedTuple):
     title: str = ""
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        from rich.table import Table as RichTable
+        from rich.table import Table
         from rich.text import Text
 
         headings = [("%", "score"), ("95% interval", "interval"), (self.other, "other"), ("questions", "questions")]
         kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in self.lines)]
         around = 1 if options.max_width > NARROW else 0
-        table = RichTable(padding=(0, around))
+        table = Table(padding=(0, around))
         table.add_column("", overflow="fold")
         needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
         for heading, field in kept:
@@ -72,7 +72,7 @@ def line(
     Line(name='accuracy', score='12.3', interval='10.4 to 14.6', other='', questions='1,000', group='')
     """
     count = "" if questions is None else f"{questions:,}"
-    return Line(name, percent(score), " to ".join(map(percent, interval or ())), percent(other), count, group)
+    return Line(name, score_cell(score), " to ".join(map(score_cell, interval or ())), score_cell(other), count, group)
 
 
 def with_interval(share: float, interval: Sequence[float] | None) -> str:
@@ -81,24 +81,12 @@ def with_interval(share: float, interval: Sequence[float] | None) -> str:
     >>> with_interval(0.123, (0.104, 0.146))
     '12.3 (10.4 to 14.6)'
     """
-    return percent(share) + (f" ({' to '.join(map(percent, interval))})" if interval else "")
+    return score_cell(share) + (f" ({' to '.join(map(score_cell, interval))})" if interval else "")
 
 
-def percent(share: float | None) -> str:
-    """A fraction as percent, "" for None."""
+def score_cell(share: float | None) -> str:
+    """A fraction in percent without the sign, "" for None."""
     return "" if share is None else f"{100 * share:.1f}"
-
-
-def points(gain: float | None) -> str:
-    """A difference of fractions in percentage points, with its sign; a dash for None.
-
-    >>> points(0.273), points(-0.0123), points(-0.0001)
-    ('+27.3', '-1.2', '0.0')
-    """
-    if gain is None:
-        return "\u2013"
-    text = f"{100 * gain:+.1f}"
-    return "0.0" if text[1:] == "0.0" else text
 
 
 def by_type(group: str, scores: Mapping[str, float] | None, types: Iterable[str] | None) -> list[Line]:

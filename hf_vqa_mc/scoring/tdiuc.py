@@ -10,10 +10,10 @@ from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.io.records import check_texts
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
-from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
+from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
-from hf_vqa_mc.scoring.table import Table, line
+from hf_vqa_mc.scoring.table import ScoreTable, line
 from hf_vqa_mc.scoring.tdiuc_types import ABSURD
 
 UnknownGold = Literal["merge", "keep"]  # whether gold answers outside the vocabulary are merged to one per type
@@ -79,7 +79,7 @@ def tdiuc_mpt(
     ({'color': 1.0, 'counting': 0.5}, 0.75, 0.667)
     """
     needed = {"predictions": predictions, "references": references, "question_types": question_types}
-    columns = Questions(needed, question_ids, absurd_questions=absurd_questions, image_ids=image_ids)
+    columns = Columns(needed, question_ids, absurd_questions=absurd_questions, image_ids=image_ids)
     answers, correct = columns.texts("predictions"), columns.texts("references")
     if ignore_case:
         answers, correct = [text.lower() for text in answers], [text.lower() for text in correct]
@@ -123,7 +123,7 @@ def also_absurd(questions: Column, question_types: Column) -> list[bool]:
     >>> also_absurd(["What color is the cat?"] * 2 + ["Is it day?"], ["color", "absurd", "scene_recognition"])
     [True, False, False]
     """
-    columns = Questions({"questions": questions, "question_types": question_types})
+    columns = Columns({"questions": questions, "question_types": question_types})
     texts, types = columns.texts("questions"), columns.groups("question_types") or []
     absurd = {text for text, kind in zip(texts, types, strict=True) if kind == ABSURD}
     return [kind != ABSURD and text in absurd for text, kind in zip(texts, types, strict=True)]
@@ -140,13 +140,13 @@ def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
     """
     if not is_whole(fewer_than):
         raise InputError(f"fewer_than is {shown(fewer_than)}, expected a whole number")
-    golds = Questions({"references": references}).texts("references")
+    golds = Columns({"references": references}).texts("references")
     seen = Counter(golds)
     return [seen[gold] < fewer_than for gold in golds]
 
 
 def _known_golds(
-    columns: Questions,
+    columns: Columns,
     answers: list[str],
     golds: list[str],
     answer_vocabulary: Collection[str] | None,
@@ -174,7 +174,7 @@ def _run(matched: Matched) -> Mapping[str, Any]:
     return SCHEME.call(matched, absurd_questions=absurd)
 
 
-def _table(result: Mapping[str, Any], matched: Matched) -> Table:
+def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     lines = [line("accuracy", result["accuracy"], result["interval"], questions=len(matched.annotations))]
     for mean in ("arithmetic", "harmonic"):
         lines.append(line(f"{mean} mean per type", result[f"{mean}_mpt"], other=result[f"{mean}_nmpt"]))
@@ -185,7 +185,7 @@ def _table(result: Mapping[str, Any], matched: Matched) -> Table:
         lines.append(line(name, share, other=normalized[name], questions=counts[name], group=group))
     has_texts = matched.annotations.questions is not None
     missing = {} if has_texts else {"accuracy of questions absurd for other images": QUESTIONS.flag}
-    return Table(lines, "normalised", missing)
+    return ScoreTable(lines, "normalised", missing)
 
 
 SCHEME = Scheme(

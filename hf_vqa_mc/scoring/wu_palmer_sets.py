@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.questions import Column, Questions, as_list, is_whole
+from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, VQA, Scheme
 from hf_vqa_mc.scoring.statistics import mean_of_each
 from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
@@ -61,7 +61,7 @@ def wups(
             hint = "; for the official threshold -1 use accuracy" if threshold == -1 else ""
             raise InputError(f"thresholds: {shown(threshold)}, expected a number from 0 to 1{hint}")
     bounds = [float(threshold) for threshold in listed]
-    columns = Questions({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
+    columns = Columns({"predictions": predictions, "references": references}, question_ids, image_ids=image_ids)
     of_each = _scores(columns.texts("predictions"), columns.texts("references"), np.array(bounds, np.float64))
     scores = dict(zip([*(f"wups@{bound}" for bound in bounds), "accuracy"], of_each, strict=True))
     return mean_of_each(scores, columns.groups("image_ids"), per_question)

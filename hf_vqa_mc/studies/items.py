@@ -194,14 +194,16 @@ def with_images(
 
     They are searched for when the first one is read, since not every study shows images.
     """
-    from hf_vqa_mc.data.dataset_images import find_images
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.data.image_files import find_by_id
 
     wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
     numbers = {image_id: number for number, image_id in enumerate(wanted)}
 
     folder = options.images
-    source = cache(lambda: find_by_id(folder, wanted) if folder else find_images(options.dataset_name, config).source)
+    source = cache(
+        lambda: find_by_id(folder, wanted) if folder else dataset_images(options.dataset_name, config).source
+    )
 
     def read(image_id: str) -> bytes | None:
         return source().read(image_id) if image_id in source() else None

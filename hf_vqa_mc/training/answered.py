@@ -22,7 +22,7 @@ from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import accuracy, mean_by
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.training.questions import ACCURACY, CONSENSUS, NONE, ONE_KIND, PER_TYPE, Questions
+from hf_vqa_mc.training.questions import ACCURACY, CONSENSUS, NONE, ONE_KIND, PER_TYPE, Examples
 
 DECIMALS = 6  # decimals of scores and attention in files; float32 has 7 significant digits
 MAP_SIDE = 7  # cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)
@@ -33,7 +33,7 @@ _FIGURES = ("accuracy", "stderr", "interval", "chance")
 class Picked:
     """A model's scores of a split's choices."""
 
-    questions: Questions
+    questions: Examples
     logits: NDArray[np.float32]  # (questions, choices), padded with the smallest float
 
     @cached_property
@@ -101,7 +101,7 @@ class Picked:
 class Answered:
     """A model's answers to the questions of a split."""
 
-    questions: Questions
+    questions: Examples
     vocabulary: Sequence[str]
     best: NDArray[np.int64]  # (questions,): index of the answer with the highest score
     picked: NDArray[np.int64] | None  # (questions,): best choice, the first if none is in the vocabulary
@@ -211,7 +211,7 @@ def _write(path: Path, overwrite: bool, **columns: Sequence[Any]) -> None:
     write_json(path, [dict(zip(columns, row, strict=True)) for row in rows], None, overwrite)
 
 
-def check_finite(questions: Questions, is_finite: object) -> None:
+def check_finite(questions: Examples, is_finite: object) -> None:
     """Raise InputError unless a model's scores are finite."""
     if not is_finite:
         raise InputError(
@@ -219,16 +219,14 @@ def check_finite(questions: Questions, is_finite: object) -> None:
         )
 
 
-def _consensus_of_picked(
-    questions: Questions, picked: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], dict[str, Any]]:
+def _consensus_of_picked(questions: Examples, picked: NDArray[np.int64]) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Each question's consensus accuracy, and its figures; ``chance`` is that of a choice drawn uniformly."""
     of_picked: NDArray[np.float64] = questions.consensus[np.arange(len(picked)), picked]
     chance = float(np.nanmean(questions.consensus, axis=1).mean())
     return of_picked, {**accuracy(of_picked, questions.image_ids), "chance": chance}
 
 
-def ranking_results(questions: Questions, ranked: NDArray[np.float32]) -> dict[str, Any]:
+def ranking_results(questions: Examples, ranked: NDArray[np.float32]) -> dict[str, Any]:
     """Recall of the picked candidate at 1 and 5, and that of Goyal et al. 2017's baselines (section 5).
 
     ``random`` and ``distance`` (the most similar image first), and ``vqa_model``: the image first for which the

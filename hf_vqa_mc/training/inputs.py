@@ -20,7 +20,7 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
-from hf_vqa_mc.training.questions import Questions, captions_in
+from hf_vqa_mc.training.questions import Examples, captions_in
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Candidates:
                 f"training; run vqa-mc generate complementary --nearest {count}"
             )
 
-    def of(self, questions: Questions, skip: bool) -> Questions:
+    def of(self, questions: Examples, skip: bool) -> Examples:
         """The questions with candidates, and the picked ones: the nearest image of another question of the pair."""
         partners = defaultdict(set)
         for pair, image_id in zip(questions.together or (), questions.image_ids, strict=False):
@@ -114,7 +114,7 @@ class ModelInputs:
         if captions is not None and not self.captions:
             raise InputError(f"{captions} has no captions; expected annotations with image_id and caption")
 
-    def of(self, questions: Questions, skip: bool) -> tuple[Questions, int]:
+    def of(self, questions: Examples, skip: bool) -> tuple[Examples, int]:
         """The questions with all inputs, and the number of the others; raises InputError for these unless ``skip``."""
         count, lacking = len(questions), "are on images without {}, the first on image_id"
         if self.images is not None:
@@ -142,8 +142,8 @@ class ModelInputs:
 
 
 def _kept(
-    questions: Questions, ids: Sequence[str], known: Container[str], skip: bool, lacking: str, remedy: str
-) -> Questions:
+    questions: Examples, ids: Sequence[str], known: Container[str], skip: bool, lacking: str, remedy: str
+) -> Examples:
     """The questions whose ids are known; raises InputError if none is, or if some are not and ``skip`` is false."""
     valid = np.array([one in known for one in ids], np.bool_)
     lost = np.flatnonzero(~valid)

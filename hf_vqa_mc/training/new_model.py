@@ -21,7 +21,7 @@ from hf_vqa_mc.models.processor import OpenEndedVqaProcessor, VqaMcProcessor
 from hf_vqa_mc.models.question_texts import FEWEST, Layouts, OpenEndedTexts, QuestionWords, most_frequent
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.inputs import check_same_features, run_word_vectors, with_word_vectors
-from hf_vqa_mc.training.questions import Questions, Splits
+from hf_vqa_mc.training.questions import Examples, Splits
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
 from hf_vqa_mc.training.tasks import MultipleChoice, OpenEnded
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
     from hf_vqa_mc.models.processor import VqaProcessor
 
-    Made = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Questions, dict[str, Any]]
+    Made = tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, Examples, dict[str, Any]]
     """model, processor, task, questions to train on, and texts (vectors or vocabulary) for training.json"""
 
 _PART = {"question": "bow-q", "image": "image", "caption": "caption"}  # input to model of its layer
@@ -42,7 +42,7 @@ def multiple_choice_model(
     settings: TrainingSettings,
     declared: "Model",
     data: Splits,
-    train: Questions,
+    train: Examples,
     images: ImageFeatures | None,
     progress: Progress,
 ) -> "Made":
@@ -68,7 +68,7 @@ def open_ended_model(
     settings: TrainingSettings,
     declared: "Model",
     data: Splits,
-    train: Questions,
+    train: Examples,
     images: ImageFeatures | None,
     progress: Progress,
 ) -> "Made":
@@ -176,7 +176,7 @@ def _check_settings(settings: TrainingSettings, declared: "Model") -> None:
         raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
 
 
-def _check_training_questions(declared: "Model", train: Questions, texts: OpenEndedTexts) -> None:
+def _check_training_questions(declared: "Model", train: Examples, texts: OpenEndedTexts) -> None:
     """Raise InputError if a bag of words would be empty, or no candidate is picked."""
     for what, words in (("question", texts.words), ("caption", texts.captions)):
         if f"{what}_bags" in declared.inputs and words is not None and not words.words:
@@ -192,7 +192,7 @@ def _check_training_questions(declared: "Model", train: Questions, texts: OpenEn
 
 
 def _texts(
-    settings: TrainingSettings, declared: "Model", questions: list[str], train: Questions, progress: Progress
+    settings: TrainingSettings, declared: "Model", questions: list[str], train: Examples, progress: Progress
 ) -> OpenEndedTexts:
     """What the model reads, fitted to the training questions."""
     texts = OpenEndedTexts(QuestionWords.of(questions), form=settings.questions)

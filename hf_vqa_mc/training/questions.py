@@ -35,8 +35,8 @@ _OBJECTS = r" \((?:\d[\d,]*|-)\)"  # ids of the objects that a step of a program
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
-    """The questions of a split with their choices or answers."""
+class Examples:
+    """The questions of a split with their choices or answers; texts are indices."""
 
     location: str  # location of the split, for messages
     question_ids: list[str]
@@ -63,7 +63,7 @@ class Questions:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def take(self, rows: NDArray[np.int64]) -> "Questions":
+    def take(self, rows: NDArray[np.int64]) -> "Examples":
         """A selection of the questions."""
         taken: dict[str, Any] = {}
         for name in (one.name for one in fields(self) if one.name != "choice_texts"):
@@ -105,7 +105,7 @@ class Splits:
     """A dataset's splits and their texts."""
 
     texts: list[str]  # distinct texts
-    splits: dict[str, Questions]
+    splits: dict[str, Examples]
 
     def sha256(self) -> str:
         """Checksum of all questions."""
@@ -171,7 +171,7 @@ def read_questions(
         if open_ended:
             answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
         metric = metric_of(names, answers)
-        splits[split] = Questions(
+        splits[split] = Examples(
             location,
             ids,
             images,

@@ -16,7 +16,7 @@ from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.inputs import ModelInputs
 from hf_vqa_mc.training.new_model import multiple_choice_model, open_ended_model
-from hf_vqa_mc.training.questions import Questions, Splits, read_questions
+from hf_vqa_mc.training.questions import Examples, Splits, read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ VALIDATION, HELD_OUT = "validation", "held_out"  # where the best checkpoint is 
 
 def prepare_inputs(
     settings: TrainingSettings, progress: Progress, rows: Mapping[str, pa.Table] | None = None
-) -> "tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, dict[str, Questions], str, str | None, Any]":
+) -> "tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, dict[str, Examples], str, str | None, Any]":
     """Read the inputs of a run and create its model; ``rows`` are the config's splits if they were read already.
 
     Returns model, processor, task, the questions by split, the name of the split (or `HELD_OUT`) to validate on, that
@@ -87,14 +87,14 @@ def prepare_inputs(
     return model, processor, task, splits, validated_on, reported_on, about
 
 
-def _reported(splits: Mapping[str, Questions], validated_on: str) -> str | None:
+def _reported(splits: Mapping[str, Examples], validated_on: str) -> str | None:
     """The split to report: test, else validation, else the only other one."""
     others = [split for split in splits if split not in ("train", validated_on)]
     usual = [split for split in ("test", VALIDATION) if split in others]
     return next(iter(usual or (others if len(others) == 1 else [])), None)
 
 
-def _without_types(splits: Mapping[str, Questions], types: Sequence[str], location: str) -> Mapping[str, Questions]:
+def _without_types(splits: Mapping[str, Examples], types: Sequence[str], location: str) -> Mapping[str, Examples]:
     """The questions of other types; raises InputError if there are none, or a type does not exist."""
     known = sorted({name for questions in splits.values() for name in questions.types or ()} - {""})
     for name in types:
@@ -136,8 +136,8 @@ def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
     return np.array([chosen[image_id] for image_id in image_ids], np.bool_)
 
 
-def sampled(train: Questions, count: int | None, seed: int) -> Questions:
-    """A random sample of the training questions, in their order; groups (`Questions.together`) stay together.
+def sampled(train: Examples, count: int | None, seed: int) -> Examples:
+    """A random sample of the training questions, in their order; groups (`Examples.together`) stay together.
 
     It has fewer than ``count`` questions only if no smaller group is left to fill it.
     """

@@ -14,13 +14,13 @@ from torch import Tensor
 
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.models.candidate_scores import ROWS, Table, candidate_scores, in_threads
+from hf_vqa_mc.models.candidate_scores import ROWS, IndexedInputs, candidate_scores, in_threads
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.models.question_texts import GIVEN, UNKNOWN, tensor_of
 from hf_vqa_mc.training.answered import Answered, Picked, cell_maps, check_finite, region_maps
-from hf_vqa_mc.training.questions import NONE, Questions
+from hf_vqa_mc.training.questions import NONE, Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Order:
 
 
 def sampled_choices(
-    questions: Questions, rows: NDArray[np.int64], decoys: int, rng: np.random.Generator
+    questions: Examples, rows: NDArray[np.int64], decoys: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """(rows, 1 + decoys): indices of target and decoys of one kind, padded with NONE (Chao et al. 2018, A.4)."""
     kinds, labels = questions.kinds[rows], questions.labels[rows, None]
@@ -101,7 +101,7 @@ class MultipleChoice:
         self._vectors = np.zeros((len(texts), self._text.dim), np.float32)
         self._vectors[used] = self._text.encode([texts[number] for number in used])
 
-    def tensors(self, questions: Questions, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
+    def tensors(self, questions: Examples, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
         valid = choices != NONE
         distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
@@ -119,7 +119,7 @@ class MultipleChoice:
             tensors |= self._images.tensors([questions.image_ids[row] for row in rows])
         return tensors
 
-    def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
+    def batches(self, train: Examples, settings: TrainingSettings) -> Batches:
         """The batches of each step; each question comes with decoys of one kind."""
         order = Order(len(train), settings.recipe.batch_size, settings.seed)
 
@@ -135,7 +135,7 @@ class MultipleChoice:
         return part
 
     def evaluate(
-        self, model: "PreTrainedModel", questions: Questions, accelerator: "Accelerator", progress: Progress = silent
+        self, model: "PreTrainedModel", questions: Examples, accelerator: "Accelerator", progress: Progress = silent
     ) -> Picked:
         """Score all choices, in all processes together; all return the same. Raises InputError for NaN scores."""
         model.train(False)
@@ -146,7 +146,7 @@ class MultipleChoice:
         check_finite(questions, np.isfinite(logits).all())
         return Picked(questions, logits)
 
-    def _scores(self, model: "PreTrainedModel", questions: Questions, block: slice) -> NDArray[np.float32]:
+    def _scores(self, model: "PreTrainedModel", questions: Examples, block: slice) -> NDArray[np.float32]:
         """The scores of a block of questions, (questions, choices)."""
         on_cpu = model.device.type == "cpu"
         starts = range(block.start, block.stop, CHOICES_AT_ONCE)
@@ -174,17 +174,17 @@ class MultipleChoice:
             torch.set_num_threads(threads)
         return np.concatenate(found)
 
-    def _from_tables(self, model: MlpForMultipleChoiceVqa, questions: Questions, block: slice) -> NDArray[np.float32]:
+    def _from_tables(self, model: MlpForMultipleChoiceVqa, questions: Examples, block: slice) -> NDArray[np.float32]:
         """Scores of a block; each distinct image, question and answer passes the first layer once."""
         valid = questions.choices[block] != NONE
         seen = {}
         if "question_vectors" in self._inputs:
-            seen["questions"] = Table(self._vectors, questions.texts[block])
+            seen["questions"] = IndexedInputs(self._vectors, questions.texts[block])
         if self._images is not None:
             distinct, indices = np.unique(questions.image_ids[block], return_inverse=True)
-            seen["images"] = Table(self._images.take(distinct.tolist()), indices)
+            seen["images"] = IndexedInputs(self._images.take(distinct.tolist()), indices)
         logits = np.full(valid.shape, np.finfo(np.float32).min)
-        answers = Table(self._vectors, questions.choices[block][valid])
+        answers = IndexedInputs(self._vectors, questions.choices[block][valid])
         logits[valid] = candidate_scores(model, answers, np.nonzero(valid)[0], **seen)
         return logits
 
@@ -201,7 +201,7 @@ class OpenEnded:
         of_questions = [name for name in processor.inputs if GIVEN.get(name) == "questions"]
         self._of_questions = {name: processor.texts.array(name, questions) for name in of_questions}
 
-    def unknown_words(self, questions: Questions) -> int:
+    def unknown_words(self, questions: Examples) -> int:
         """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
         layouts = self._of_questions.get("question_layouts")
         count = 0 if layouts is None else int((layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
@@ -210,7 +210,7 @@ class OpenEnded:
             logger.info("layouts of %s have words that are rare in training or new; these share a vector", of)
         return count
 
-    def tensors(self, questions: Questions, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+    def tensors(self, questions: Examples, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         """The tensors of the questions at ``rows``."""
         texts = questions.texts[rows]
         captions = [questions.captions[row] for row in rows] if questions.captions else None
@@ -230,12 +230,12 @@ class OpenEnded:
                 found["candidate_features"] = torch.from_numpy(features)
         return found
 
-    def fit(self, model: FittedModel, train: Questions) -> None:
+    def fit(self, model: FittedModel, train: Examples) -> None:
         """Fit a model that counts to its training questions, whose answers are in the vocabulary."""
         labels = torch.tensor([self._index[text] for text in train.targets])
         model.fit(labels, **self.tensors(train, np.arange(len(train))))
 
-    def batches(self, train: Questions, settings: TrainingSettings) -> Batches:
+    def batches(self, train: Examples, settings: TrainingSettings) -> Batches:
         """The batches of each step."""
         order = Order(len(train), settings.recipe.batch_size, settings.seed)
         labels = _labels(train, self._index, settings.targets)
@@ -253,7 +253,7 @@ class OpenEnded:
 
     @torch.no_grad()
     def evaluate(
-        self, model: "PreTrainedModel", questions: Questions, accelerator: "Accelerator", progress: Progress = silent
+        self, model: "PreTrainedModel", questions: Examples, accelerator: "Accelerator", progress: Progress = silent
     ) -> Answered:
         """Answer all questions; as `MultipleChoice.evaluate`."""
         model.train(False)
@@ -292,7 +292,7 @@ class OpenEnded:
 
 
 def _labels(
-    train: Questions, index: Mapping[str, int], targets: str
+    train: Examples, index: Mapping[str, int], targets: str
 ) -> Callable[[NDArray[np.int64], np.random.Generator], Tensor]:
     """From rows to the labels of training questions: indices of answers, or scores of all answers."""
     of_target = np.array([index[text] for text in train.targets], np.int64)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.data.dataset_images import image_ids_of
+from hf_vqa_mc.data.cells import as_text, is_id
 from hf_vqa_mc.data.loading import chosen_split, config_names, load_splits
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
@@ -49,6 +49,7 @@ from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
+    from datasets import Dataset
     from transformers import PreTrainedConfig
 
 PRETRAINED_ON = "qavg_iou_qou"
@@ -201,9 +202,16 @@ def _images(
         if "train" not in tables or len(tables) == 1:
             fault = "has no split train" if "train" not in tables else "has no other split to test on"
             raise InputError(f"{location} {fault}; it has {', '.join(tables)}")
-        images[name] = {str(split): image_ids_of(rows, f"{location}, {split}") for split, rows in tables.items()}
+        images[name] = {str(split): _image_ids(rows, f"{location}, {split}") for split, rows in tables.items()}
         splits[name] = chosen_split([split for split in images[name] if split != "train"], None, location)
     return images, splits
+
+
+def _image_ids(rows: "Dataset", location: str) -> list[str]:
+    column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
+    if column.null_count or not is_id(column.type):
+        raise InputError(f"{location}: image_id has no text or integer in some row; expected rows of vqa-mc build")
+    return list[str](as_text(column).to_pylist())
 
 
 def _check_transfer_folder(path: Path) -> None:

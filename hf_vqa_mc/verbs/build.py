@@ -11,7 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class BuildResult(Result):
     def report(self) -> Report:
         """A table of the configs, remarks and next steps."""
         from hf_vqa_mc.data.inventory import IMAGES, PREFERRED
-        from hf_vqa_mc.dataset.card_text import choices_text, measured_split, percent
+        from hf_vqa_mc.dataset.card_text import choices_text, measured_split
         from hf_vqa_mc.schema import SPLITS
 
         splits = [split for split in SPLITS if any(split in config["splits"] for config in self.configs.values())]
@@ -74,7 +74,7 @@ class BuildResult(Result):
 
     def _remarks(self) -> Iterator[str]:
         """Remarks on the configs: other splits, rows left out, fallbacks, missing decoys."""
-        from hf_vqa_mc.dataset.card_text import percent, sets_in_words
+        from hf_vqa_mc.dataset.card_text import sets_in_words
         from hf_vqa_mc.schema import SPLITS
 
         for name, config in self.configs.items():

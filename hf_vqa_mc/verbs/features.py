@@ -1,17 +1,14 @@
 """``hf_vqa_mc.features`` and ``vqa-mc features``: image features of a dataset, for training to read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import cluster
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, FOLDER, ExecutorOptions, option, settings, verb
 
 if TYPE_CHECKING:
-    from datasets import DatasetDict
-
-    from hf_vqa_mc.data.benchmark import Benchmark
     from hf_vqa_mc.extraction.backbones import Backbone
     from hf_vqa_mc.extraction.extraction import FeaturesResult
 
@@ -95,13 +92,15 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         ConnectionError: the Hub cannot be reached.
         OSError: the disk is full or read-only.
     """
-    from hf_vqa_mc.data.reading import rows_with_images
+    from hf_vqa_mc.data.dataset_images import dataset_images
 
-    config, rows, benchmark = rows_with_images(settings.dataset, settings.config)
+    found = dataset_images(settings.dataset, settings.config, settings.images)
+    from hf_vqa_mc.extraction.extraction import extract_features, import_regions  # after an error about the dataset
+
+    if settings.regions is not None:
+        return import_regions(found, settings.regions, output=settings.output, skip_missing=settings.skip_missing,
+                              progress=progress)  # fmt: skip
     if settings.executor != "local":
-        from hf_vqa_mc.data.dataset_images import find_images
-
-        found = find_images(settings.dataset, config, settings.images, rows, benchmark)
         shares = -(-len(found.image_ids) // SHARE_IMAGES)
         calls = {
             f"share {number} of {shares} of the images in {found.location}": (settings, (number, shares))
@@ -110,33 +109,19 @@ def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult"
         with cluster.connected(settings.address):
             step = "encoding images on the cluster"
             cluster.map(encode_share, calls, step, progress, workers=settings.workers, gpu=True)
-    if settings.regions is None:  # what is left is to read the images and write the index
-        return _extracted(settings, config, rows, benchmark, progress)
-    from hf_vqa_mc.extraction.extraction import import_regions
-
-    used = {name: getattr(settings, name) for name in ("dataset", "output", "skip_missing")}
-    return import_regions(path=settings.regions, **used, config=config, rows=rows, progress=progress)
+    # what is left is to read the images and write the index
+    return extract_features(found, **_encoding(settings), progress=progress)
 
 
 def encode_share(settings: FeaturesSettings, share: tuple[int, int]) -> None:
     """Put the features of a share of a dataset's images into the store, on a worker."""
-    from hf_vqa_mc.data.reading import rows_with_images
-
-    _extracted(settings, *rows_with_images(settings.dataset, settings.config), silent, share)
-
-
-def _extracted(
-    settings: FeaturesSettings,
-    config: str,
-    rows: "DatasetDict",
-    benchmark: "Benchmark | None",
-    progress: Progress,
-    share: tuple[int, int] | None = None,
-) -> "FeaturesResult":
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.extraction.extraction import extract_features
 
-    read = {"config": config, "rows": rows, "benchmark": benchmark}
-    given = {**vars(settings), **read, "progress": progress, "share": share}
-    for name in ("executor", "address", "regions"):
-        given.pop(name)
-    return extract_features(**given)
+    found = dataset_images(settings.dataset, settings.config, settings.images)
+    extract_features(found, **_encoding(settings), share=share)
+
+
+def _encoding(settings: FeaturesSettings) -> dict[str, Any]:
+    names = ("backbone", "grid", "detector", "output", "skip_missing", "workers")
+    return {name: getattr(settings, name) for name in names}

@@ -12,6 +12,7 @@ from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.text.counted import percent
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
@@ -65,13 +66,13 @@ class QuickstartResult(Result):
 
     def report(self) -> Report:
         """Accuracies of blind heuristics and models, and next steps."""
-        from hf_vqa_mc.scoring.table import percent
+        from hf_vqa_mc.scoring.table import score_cell
 
         n_rows = self.figures[SHOWN]["rows"]
         lines = []
         for name, found in self.figures.items():
             shares = (found["chance"], found["answer_prior"], *found["by_type"].values())
-            lines.append((name, *map(percent, shares)))
+            lines.append((name, *map(score_cell, shares)))
         yield f"Accuracy in % without the image on {n_rows:,} test questions; {CAPTION}"
         yield TextTable.of(("config", "chance", "answers", *TYPES), lines)
         yield (
@@ -84,7 +85,7 @@ class QuickstartResult(Result):
         yield (
             f"{CLOSED} has a guarantee: k rows ask the same question about k images and share k choices, "
             "each correct in one row. Whatever sees question and choices, but no image, is exactly at chance "
-            f"({percent(closed['question_answer_prior'])}%), yes/no questions included. {closed['rows']:,} of the "
+            f"({percent(closed['question_answer_prior'])}), yes/no questions included. {closed['rows']:,} of the "
             f"{n_rows:,} test questions are in such closed answer sets. The same for your own benchmark:\n\n"
             "  vqa-mc remedy FILE --guarantee question --output closed.csv\n"
         )
@@ -113,13 +114,13 @@ The audit of the random decoys as an HTML page (for your own benchmark: vqa-mc a
         yield f"  {self.audit_report}"
 
     def _model_table(self) -> TextTable:
-        from hf_vqa_mc.scoring.table import percent, with_interval
+        from hf_vqa_mc.scoring.table import score_cell, with_interval
 
         lines = []
         for model, configs in self.models.items():
             found = (configs[name] for name in TRAINED_ON)
             lines.append((MODELS[model], *(with_interval(one["accuracy"], one["interval"]) for one in found)))
-        lines.append(("chance", *(percent(self.figures[name]["chance"]) for name in TRAINED_ON)))
+        lines.append(("chance", *(score_cell(self.figures[name]["chance"]) for name in TRAINED_ON)))
         return TextTable.of(("model", *TRAINED_ON.values()), lines)
 
     def _model_steps(self) -> Iterator[str]:
@@ -241,6 +242,7 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
     """Train each model on each variant, or resume an earlier call."""
     import torch
 
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.extraction.extraction import extract_features
     from hf_vqa_mc.training.loop import train
     from hf_vqa_mc.training.settings import TrainingSettings
@@ -253,9 +255,9 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
         todo = [(config, model, runs / f"{config}-{model}") for config in TRAINED_ON for model in MODELS]
         for config, _, run in todo:
             _check_same_rows(run, dataset, config)
-        features = extract_features(
-            dataset, SHOWN, backbone="pixels", output=Path("vqa_mc_features"), progress=progress
-        ).folder
+        images = dataset_images(dataset, SHOWN)
+        output = Path("vqa_mc_features")
+        features = extract_features(images, backbone="pixels", output=output, progress=progress).folder
         words = _write_one_hot_vectors(runs / "one_hot_words.txt", built)
         for done, (config, model, run) in enumerate(todo):
             progress("training models", done, len(todo))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.scoring.predictions import Predictions
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
-    from hf_vqa_mc.scoring.table import Table
+    from hf_vqa_mc.scoring.table import ScoreTable
 
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
@@ -129,7 +129,7 @@ class ScoreResult(Result):
             return {measure: dict(zip(ids, column, strict=True)) for measure, column in scores.items()}
         return scores
 
-    def tables(self) -> "list[Table]":
+    def tables(self) -> "list[ScoreTable]":
         """The tables, one per scheme."""
         return [SCHEMES[name].table(result, self.matched) for name, result in self.results.items()]
 

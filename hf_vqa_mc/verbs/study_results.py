@@ -82,14 +82,14 @@ class StudyResultsResult(Result):
 
 def _columns(rows: list[Any]) -> dict[str, list[str]]:
     """The main table as text; columns of fractions in percent, with the interval of the first."""
-    from hf_vqa_mc.scoring.table import percent
+    from hf_vqa_mc.scoring.table import score_cell
 
     def cell(row: Any, name: str) -> str:  # noqa: ANN401  a mapping
         value = row.get(name)
         if value is None:
             return "–"
         if name.startswith(SHARES):
-            return percent(value)
+            return score_cell(value)
         return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else str(value)
 
     names = [
@@ -102,7 +102,9 @@ def _columns(rows: list[Any]) -> dict[str, list[str]]:
         title = f"{name.replace('_', ' ')} %" if name.startswith(SHARES) else name.replace("_", " ")
         columns[title] = [cell(row, name) for row in rows]
         if name in ("accuracy", "label_correct"):
-            columns["95% interval"] = [f"{percent(row.get('low'))} to {percent(row.get('high'))}" for row in rows]
+            columns["95% interval"] = [
+                f"{score_cell(row.get('low'))} to {score_cell(row.get('high'))}" for row in rows
+            ]
     return columns
 
 

@@ -10,6 +10,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.extraction.extraction import extract_features
@@ -32,7 +33,7 @@ def made(tmp_path_factory) -> tuple[Path, Path]:
     (data / "README.md").write_text(CARD)
     for index in range(N_IMAGES):
         Image.new("RGB", (16, 16), (40 * index, 0, 0)).save(images / f"{index}.png")
-    done = extract_features(str(data), "made", images=images, backbone="pixels", output=folder / "features")
+    done = extract_features(dataset_images(str(data), "made", images), backbone="pixels", output=folder / "features")
     return data, done.folder
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app, main
-from hf_vqa_mc.dataset.card_text import percent
+from hf_vqa_mc.text.counted import percent
 from tests.cli import small_easy_vqa
 from tests.cli.no_network import without_network
 from tests.dataset import raw_files

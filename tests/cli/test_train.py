@@ -94,11 +94,12 @@ def test_predictions_are_what_score_takes(run_folder):
 
 
 def test_questions_left_out_are_counted_in_what_came_out(folder):
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.extraction.extraction import extract_features
 
     pictures = toy_dataset.draw(folder / "pictures", sum(toy_dataset.IMAGES.values()))
     (pictures / "0250.png").unlink()
-    features = extract_features("toy", CONFIG, images=pictures, backbone="pixels", skip_missing=True).folder
+    features = extract_features(dataset_images("toy", CONFIG, pictures), backbone="pixels", skip_missing=True).folder
     done = trained("--held-out", 0.2, "--model", "mlp-ia", "--features", features, "--skip-missing")
     assert done.exit_code == 0, done.output
     assert "2 questions of all splits" in done.stdout

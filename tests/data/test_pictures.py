@@ -1,8 +1,10 @@
 """Rows with the same picture share its id, and its bytes are found wherever the benchmark keeps them."""
 
 import hashlib
+import re
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -40,6 +42,51 @@ def test_stored_pictures_are_named_by_their_bytes(tmp_path):
     assert contents(split) == [RED, BLUE, RED]
     assert ids(split) == [hashlib.sha256(content).hexdigest() for content in (RED, BLUE, RED)]
     assert split.clusters.tolist() == [0, 1, 0]
+
+
+MANY = {"question": [f"{row}?" for row in range(60)], "choices": [["x", "y"]] * 60, "label": [0, 1] * 30}
+SAME = [f"pictures/{row // 4}.png" for row in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("image", ["image.png"] * 60),
+        ("image", [["image.png"]] * 60),
+        ("image", [{"bytes": None, "path": "question/image.png"}] * 60),
+        ("image", ["image.png", None, None] * 20),
+        ("image", ["image.png", "image.jpg"] * 30),
+        ("image_path", ["image.png"] * 60),
+        ("video", ["video.mp4"] * 60),
+    ],
+)
+def test_a_missing_file_that_most_rows_name_does_not_group_them(column, cells, tmp_path):
+    benchmark = read_benchmark({"test": pd.DataFrame({**MANY, column: cells})})
+    assert ids(benchmark.test) == [""] * 60
+    assert len(set(benchmark.test.units)) == 60
+    (note,) = benchmark.notes
+    assert re.search(rf"most rows name the {column[:5]} .*(image|video).*--image ''", note)
+
+
+def test_missing_files_of_a_few_rows_each_group_them(tmp_path):
+    named = [path if row % 4 else "image.png" for row, path in enumerate(SAME)]
+    split = read_benchmark({"test": pd.DataFrame({**MANY, "image": named})}).test
+    assert [*zip(ids(split), named, strict=True)].count(("image.png", "image.png")) == 15
+    assert len(set(split.units)) == 16
+
+
+@pytest.mark.parametrize("name", ["video", "video_id", "vid_name", "videoID", "clip_name", "youtube_id", "videos"])
+@pytest.mark.parametrize("image", [{}, {"image": [None] * 60}, {"image": [""] * 60}], ids=["", "null", "empty"])
+def test_rows_about_one_video_are_one_unit(name, image, tmp_path):
+    clips = [[f"{row // 4}.mp4"] if name == "videos" else f"{row // 4}.mp4" for row in range(60)]
+    split = read_benchmark({"test": pd.DataFrame({**MANY, **image, name: clips})}).test
+    assert split.clusters.tolist() == [row // 4 for row in range(60)]
+    assert split.images_missing == "the rows name videos, e.g. 0.mp4 in row 1, which are not read"
+
+
+def test_images_come_before_videos(tmp_path):
+    split = read_benchmark({"test": pd.DataFrame({**MANY, "image": SAME, "video": ["a.mp4"] * 60})}).test
+    assert ids(split) == [path.rpartition("/")[2] for path in SAME]
 
 
 def test_a_row_without_a_picture_has_none(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.extraction import store
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
@@ -73,4 +74,4 @@ def main(dataset: str, images: str, output: str, dies_at: str, dies_writing: str
     store.write_bytes = DyingStore(int(dies_writing))
     backbone = CountedPixels()
     backbone.dies_at, backbone.batch_size = int(dies_at) or sys.maxsize, 4
-    extract_features(dataset, "made", images=Path(images), backbone=backbone, output=Path(output))
+    extract_features(dataset_images(dataset, "made", Path(images)), backbone=backbone, output=Path(output))

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.extraction.store import INDEX, ImageFeatures
@@ -47,7 +48,7 @@ def pictures(tmp_path):
 def extract(dataset, pictures, backbone=None, **options):
     backbone = backbone or CountedPixels()
     backbone.batch_size = 8
-    done = extract_features(str(dataset), "made", images=pictures, backbone=backbone, **options)
+    done = extract_features(dataset_images(str(dataset), "made", pictures), backbone=backbone, **options)
     return done, backbone
 
 
@@ -76,7 +77,7 @@ def test_balanced_pairs_have_features_of_both_their_images(pictures, tmp_path):
     (tmp_path / "pairs").mkdir()
     rows = pa.table({"question_id": first, "image_id": first, "complementary_image_id": second})
     pq.write_table(rows, tmp_path / "pairs/test.parquet")
-    done = extract_features("pairs", "default", images=pictures, backbone=CountedPixels())
+    done = extract_features(dataset_images("pairs", "default", pictures), backbone=CountedPixels())
     assert set(done.images) == {*first, *second}
 
 
@@ -274,21 +275,21 @@ def built(tmp_path_factory):
 @pytest.mark.parametrize("name", ["vqa_mc", "embedded"])
 def test_the_images_built_into_a_dataset_are_taken_if_none_are_named(built, name):
     options = {"backbone": "pixels", "output": Path("out")}
-    done = extract_features(str(built / name), "made_iou_qou", **options)
-    from_files = extract_features(str(built / name), "made_iou_qou", images=built / "pictures", **options)
+    done = extract_features(dataset_images(str(built / name), "made_iou_qou"), **options)
+    from_files = extract_features(dataset_images(str(built / name), "made_iou_qou", built / "pictures"), **options)
     assert done.images == from_files.images
     assert (done.computed, from_files.computed) == (len(set(done.images.values())), 0)
     assert {sha256(path.read_bytes()).digest() for path in (built / "pictures").iterdir()} == set(done.images.values())
 
 
 def test_a_dataset_without_images_says_how_to_name_them(dataset):
-    with pytest.raises(InputError, match=r"has no images for .*; or give the folder with the image files: --images"):
-        extract_features(str(dataset), "made", backbone="pixels")
+    with pytest.raises(InputError, match=r"the rows only name their images, e.g. 0; give the folder .* --images DIR"):
+        extract_features(dataset_images(str(dataset), "made"), backbone="pixels")
 
 
 def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
     with pytest.raises(InputError, match=r"unknown config 'mad': did you mean 'made'\?"):
-        extract_features(str(dataset), "mad", backbone="pixels")
+        dataset_images(str(dataset), "mad")
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="file"):
         extract(dataset, pictures, output=tmp_path / "file")

@@ -28,9 +28,9 @@ def questions(tmp_path):
 
 @pytest.fixture
 def image_ids(questions):
-    from hf_vqa_mc.data.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_images
 
-    return dataset_image_ids(str(questions), "made")[2]
+    return dataset_images(str(questions), "made").image_ids
 
 
 def imported(questions, path, **options):

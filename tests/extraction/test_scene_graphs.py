@@ -31,10 +31,10 @@ GRAPHS = [
 
 @pytest.fixture
 def dataset(tmp_path):
-    from hf_vqa_mc.data.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_images
 
     folder = made_dataset.make(tmp_path / "questions", IMAGES)
-    return folder, dataset_image_ids(str(folder), "made")[2]
+    return folder, dataset_images(str(folder), "made").image_ids
 
 
 def graphs_file(path, image_ids, graphs=GRAPHS):

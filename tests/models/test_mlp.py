@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_scores import Table, candidate_scores
+from hf_vqa_mc.models.candidate_scores import IndexedInputs, candidate_scores
 from tests.models import plain_mlp
 from tests.models.checkpoints import AUTO_CLASS, REGISTRATION, assert_loaded_in_a_new_process
 
@@ -160,10 +160,10 @@ def test_scores_from_tables_equal_those_of_the_model(inputs, monkeypatch):
     )
     tables = {}
     if "image" in inputs:
-        tables["images"] = Table(images, image)
+        tables["images"] = IndexedInputs(images, image)
     if "question" in inputs:
-        tables["questions"] = Table(questions, question)
-    found = candidate_scores(model, Table(answers, picked), questions_of, **tables)
+        tables["questions"] = IndexedInputs(questions, question)
+    found = candidate_scores(model, IndexedInputs(answers, picked), questions_of, **tables)
     for i, of in enumerate(questions_of):
         given = {"choice_vectors": torch.from_numpy(answers[picked[i]])[None, None]}
         if "image" in inputs:
@@ -180,10 +180,10 @@ def scored(model, draw, questions=7, choices=4):
     )
     return {
         "model": model,
-        "answers": Table(answers, draw.integers(20, size=questions * choices)),
+        "answers": IndexedInputs(answers, draw.integers(20, size=questions * choices)),
         "questions_of": np.repeat(np.arange(questions), choices),
-        "images": Table(images, draw.integers(6, size=questions)),
-        "questions": Table(texts, draw.integers(15, size=questions)),
+        "images": IndexedInputs(images, draw.integers(6, size=questions)),
+        "questions": IndexedInputs(texts, draw.integers(15, size=questions)),
     }
 
 
@@ -233,12 +233,12 @@ def test_the_scores_of_whole_blocks_are_the_same_bit_by_bit_whatever_else_is_sco
 def shuffled(draw, table, rows):
     """The table for some rows, its inputs in another order."""
     order = draw.permutation(len(table.inputs))
-    return Table(table.inputs[order], np.argsort(order)[table.indices[rows]])
+    return IndexedInputs(table.inputs[order], np.argsort(order)[table.indices[rows]])
 
 
 def test_tables_that_lack_what_the_model_sees_are_refused():
     model = made()
-    answers = Table(np.ones((1, 7), np.float32), np.zeros(2, np.int64))
+    answers = IndexedInputs(np.ones((1, 7), np.float32), np.zeros(2, np.int64))
     with pytest.raises(InputError, match="vqa_mc_mlp needs image features; found none"):
         candidate_scores(model, answers, np.array([0, 0]))
     with pytest.raises(InputError, match="vqa_mc_mlp needs image features; found none"):

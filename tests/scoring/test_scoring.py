@@ -12,7 +12,7 @@ import torch
 import hf_vqa_mc.scoring
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring import mc_accuracy, tdiuc_mpt, vqa_accuracy, wups
-from hf_vqa_mc.scoring.questions import Questions
+from hf_vqa_mc.scoring.questions import Columns
 
 FOR_EVALUATE = {"scheme_metric", "metric_folders"}
 """Modules for `evaluate.load`."""
@@ -89,5 +89,5 @@ def test_messages_show_whatever_is_wrong_in_a_line():
     for _ in range(5000):
         deep = [deep]
     for value in (deep, 10**5000, "x" * 10**6, float("nan")):
-        error = Questions({"predictions": [value]}).wrong(0, "predictions", "text")
+        error = Columns({"predictions": [value]}).wrong(0, "predictions", "text")
         assert len(str(error)) < 200

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.engines.complementary.complementary import nearest_images
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
@@ -33,7 +34,9 @@ def make(folder: Path, images: dict[str, int], seed: int = 0) -> Path:
     _draw(folder / "pictures", ids, cells, rng)
     _write(folder / "data", {split: [_row(name, "") for name in np.array(ids)[split_of == split]] for split in images})
     pictures, output = folder / "pictures", folder / "features"
-    done = extract_features(str(folder / "data"), CONFIG, images=pictures, backbone=Pixels(None), output=output)
+    done = extract_features(
+        dataset_images(str(folder / "data"), CONFIG, pictures), backbone=Pixels(None), output=output
+    )
     near = nearest_images(ImageFeatures(done.folder).take(ids), CANDIDATES, lambda done: None).images
     rows = {split: [] for split in images}
     for image, place in [(image, place) for image in range(len(ids)) for place in range(len(PLACES))]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.training.questions import NONE, Questions
+from hf_vqa_mc.training.questions import NONE, Examples
 from hf_vqa_mc.training.tasks import MultipleChoice, Order, sampled_choices
 
 
@@ -18,7 +18,7 @@ def questions_of(kinds, labels):
     count, most = kinds.shape
     choices = np.where(kinds == NONE, NONE, np.arange(count * most).reshape(count, most))
     ids = [str(row) for row in range(count)]
-    return Questions("toy", ids, ids, np.arange(count), ids, [[]] * count, choices, kinds, np.array(labels))
+    return Examples("toy", ids, ids, np.arange(count), ids, [[]] * count, choices, kinds, np.array(labels))
 
 
 def sampled(questions, order, number, decoys):

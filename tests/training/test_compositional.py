@@ -18,7 +18,7 @@ from hf_vqa_mc.models.question_texts import Layouts, OpenEndedTexts, QuestionWor
 from hf_vqa_mc.recipe import OPEN_ENDED
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.optimization import averaged_weights, change_gradients
-from hf_vqa_mc.training.questions import Questions
+from hf_vqa_mc.training.questions import Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.tasks import OpenEnded
 from tests.training import toy_dataset
@@ -166,7 +166,7 @@ def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(capl
     for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
         columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers"), ["1"] * len(used))
         columns |= dict.fromkeys(("choices", "kinds"), np.empty((len(used), 0))) | {"labels": np.zeros(len(used))}
-        questions = Questions(location="", texts=np.array(used), **columns)
+        questions = Examples(location="", texts=np.array(used), **columns)
         with caplog.at_level("INFO", "hf_vqa_mc"):
             assert inputs.unknown_words(questions) == count
     assert [one.getMessage()[:28] for one in caplog.records] == ["layouts of 2 of 3 questions "]

@@ -320,13 +320,14 @@ def test_another_models_checkpoint_or_vectors_are_refused(settings, tmp_path):
 
 
 def test_questions_without_features_are_refused_or_counted(settings, toy, tmp_path):
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.extraction.extraction import extract_features
 
     pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
     for lost in ("0003.png", "0250.png"):
         (pictures / lost).unlink()
     features = extract_features(
-        str(toy), CONFIG, images=pictures, backbone="pixels", output=tmp_path / "features", skip_missing=True
+        dataset_images(str(toy), CONFIG, pictures), backbone="pixels", output=tmp_path / "features", skip_missing=True
     ).folder
     args = settings(model="mlp-ia", features=features, epochs=1)
     with pytest.raises(InputError, match="2 of 400 questions are on images without features"):

@@ -15,7 +15,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
 from hf_vqa_mc.training.answered import MAP_SIDE, Answered, cell_maps, region_maps
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.questions import Questions
+from hf_vqa_mc.training.questions import Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.extraction import tiny_models
 from tests.scoring.test_gqa import question as gqa_question
@@ -230,7 +230,7 @@ def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid,
 def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path, cell, score):
     no_choices = np.empty((1, 0), np.int64)
     of_row = (["q"], ["n"], np.array([0]), ["red"], [["red"]], no_choices, no_choices, np.array([-1]))
-    questions = Questions("toy", *of_row, open_ended=True)
+    questions = Examples("toy", *of_row, open_ended=True)
     attention = np.zeros((1, 4), np.float32)
     attention[0, cell] = 1.0
     found = Answered(questions, ["red"], np.array([0]), None, attention)
@@ -255,11 +255,11 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
 @pytest.fixture(scope="session")
 def toy_regions(toy, tmp_path_factory):
     """Of each image a region of its colour on the left, and one to three others on the right without its colour."""
-    from hf_vqa_mc.data.dataset_images import dataset_image_ids
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from tests.extraction.region_layouts import tsv
 
     folder, records = tmp_path_factory.mktemp("regions"), {}
-    _, _, image_ids = dataset_image_ids(str(toy), toy_dataset.CONFIG)
+    image_ids = dataset_images(str(toy), toy_dataset.CONFIG).image_ids
     for image_id in image_ids:
         rng = np.random.default_rng(int(image_id))
         features = rng.normal(0, 0.1, (int(rng.integers(2, 5)), 6))

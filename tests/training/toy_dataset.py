@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
@@ -93,7 +94,7 @@ def draw(folder: Path, count: int) -> Path:
 def features(dataset: Path, output: Path, grid: int | None = None, count: int = sum(IMAGES.values())) -> Path:
     """The folder of the images' features."""
     pictures = draw(output.parent / "pictures", count)
-    done = extract_features(str(dataset), CONFIG, images=pictures, backbone=Pixels(grid), output=output)
+    done = extract_features(dataset_images(str(dataset), CONFIG, pictures), backbone=Pixels(grid), output=output)
     return done.folder
 
 

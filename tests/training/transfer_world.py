@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.extraction import extract_features
 from tests.training.toy_dataset import COLOURS, colour_of
@@ -69,7 +70,9 @@ def features(dataset: Path, output: Path) -> Path:
     for image in {image for splits in IMAGES.values() for images in splits.values() for image in images}:
         Image.new("RGB", (8, 8), COLOURS[colour_of(str(image))]).save(pictures / f"{image}.png")
     for config in WITH_FEATURES:
-        folder = extract_features(str(dataset), config, images=pictures, backbone="pixels", output=output).folder
+        folder = extract_features(
+            dataset_images(str(dataset), config, pictures), backbone="pixels", output=output
+        ).folder
     return folder.parent
 
 
