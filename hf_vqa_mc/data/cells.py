@@ -150,7 +150,7 @@ def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:
     """
     inner = {}
     for field in table.schema:
-        if is_json(field) and (needed is None or field.name in needed):
+        if is_json(field) and (needed is None or any(f"{name}.".startswith(f"{field.name}.") for name in needed)):
             index = table.schema.get_field_index(field.name)
             texts = map(_unquoted, table[field.name].to_pylist())
             table = table.set_column(index, field, pa.array(texts, pa.string()))
@@ -174,8 +174,7 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
             field = table.schema.field(name)
             if is_json(field):
                 cells = zip(table[name].to_pylist(), as_array(values).to_pylist(), strict=True)
-                quoted = (old if new == _unquoted(old) else json.dumps(new, ensure_ascii=False) for old, new in cells)
-                values = pa.array(quoted, pa.string())
+                values = pa.array([_quoted(old, new) for old, new in cells], pa.string())
             table = table.set_column(last, field.with_type(values.type).with_nullable(True), values)
         elif child and parent in names:
             inner.setdefault(parent, {})[child] = as_array(values)
@@ -190,6 +189,16 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
 def _unquoted(cell: str | None) -> str | None:
     value = None if cell is None else json.loads(cell)
     return value if isinstance(value, str | None) else cell
+
+
+def _quoted(old: str | None, new: str | None) -> str | None:
+    """A new cell of a column of values of different types, of the type of the old one if it can be."""
+    if new == _unquoted(old):
+        return old
+    with contextlib.suppress(ValueError, TypeError):  # other texts
+        if type(json.loads(str(new))) is type(json.loads(str(old))):
+            return new
+    return json.dumps(new, ensure_ascii=False)
 
 
 def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:

@@ -15,6 +15,7 @@ from hf_vqa_mc.data.cells import as_mask, list_array
 from hf_vqa_mc.data.names import columns_in_words
 from hf_vqa_mc.errors import InputError
 
+PADDING = ("n/a", "nan", "none", "null")  # texts that may pad rows
 UNKNOWN = -1  # index of the correct choice if the label does not give it
 NewRows = Mapping[int, tuple[Sequence[str], int]]
 """New choices, and the index of the correct one, by row; for changed rows only."""
@@ -71,6 +72,18 @@ class ChoiceCells:
         rows = self.rows[cells]
         found[rows[::-1]] = (cells - self.starts[rows])[::-1]
         return found
+
+
+def unpadded(texts: pa.Array, lengths: NDArray[np.int64]) -> pa.Array:
+    """The cells of all rows, null where a row is padded: with N/A and the like, if some row ends with two of them."""
+    codes = pc.fill_null(pc.index_in(pc.utf8_lower(texts), pa.array(PADDING)), UNKNOWN).to_numpy(zero_copy_only=False)
+    last, cells = np.cumsum(lengths)[lengths > 2] - 1, np.arange(len(texts))
+    pads = np.isin(codes, [*{*codes[last[codes[last] == codes[last - 1]]].tolist()} - {UNKNOWN}])
+    if not pads.any():
+        return texts
+    rows, before = np.repeat(np.arange(len(lengths)), lengths), np.full(len(lengths), -1)
+    before[rows[~pads]] = cells[~pads]  # the last cell of each row that is none
+    return pc.if_else(pa.array(cells > before[rows]), None, texts)
 
 
 @dataclass(frozen=True)

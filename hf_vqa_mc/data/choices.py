@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from pyarrow.types import is_struct
 
 from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text
-from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed
+from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed, unpadded
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
-from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices
+from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices, Separated
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.listing import Listing
 
@@ -39,7 +39,7 @@ class ListOfChoices(ChoiceForm):
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
         cells, lengths = as_lists(table[self.column])
-        return ChoiceCells(as_text(cells), lengths)
+        return ChoiceCells(unpadded(as_text(cells), lengths), lengths)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
@@ -156,7 +156,8 @@ class ChoiceColumns(ChoiceForm):
         names = [
             inner if dot and parent in table.column_names else f"{parent}{dot}{inner}" for parent, dot, inner in nested
         ]
-        return ChoiceCells(by_column.take(pa.array(row_by_row)), np.full(rows, width, np.int64), _tiled(names, rows))
+        lengths = np.full(rows, width, np.int64)
+        return ChoiceCells(unpadded(by_column.take(pa.array(row_by_row)), lengths), lengths, _tiled(names, rows))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, and additional columns for more choices."""
@@ -247,6 +248,6 @@ def _tiled(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
 
 
 CHOICE_FORMS: Listing[type[ChoiceForm]] = Listing(
-    "choice form", ListOfChoices, NamedChoices, OptionsInText, PackedChoices, Lines
+    "choice form", ListOfChoices, NamedChoices, OptionsInText, PackedChoices, Lines, Separated
 )
 """Forms of one column, tried in this order."""

@@ -1,7 +1,7 @@
 """Which columns of a benchmark hold questions, choices and labels, and in which form; read, and written back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,13 +12,24 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.cells import as_array, as_mask, as_text, flat, is_text, with_columns
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm
 from hf_vqa_mc.data.choices import TargetAndDecoys
-from hf_vqa_mc.data.labels import HiddenLabels, LabelForm, hidden, hidden_labels, label_texts, with_labels
+from hf_vqa_mc.data.labels import (
+    BY_LETTER,
+    BY_TEXT,
+    HiddenLabels,
+    LabelForm,
+    by_index,
+    hidden,
+    hidden_labels,
+    label_texts,
+    with_labels,
+)
 from hf_vqa_mc.data.names import columns_in_words
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.text.many_texts import lists_of
 
 PER_CHOICE = ("choice_kinds", "choice_fallback", "choice_origins")
 """Columns of vqa-mc with one entry per choice; emptied where the choices change."""
+SAMPLE, LEAST_ROWS = 1000, 10  # rows in which an unnamed label column is searched, and the fewest that show one
 Choices: TypeAlias = Sequence[Sequence[str]] | pa.ListArray | pa.ChunkedArray  # (rows,) the choices of each row
 
 
@@ -125,7 +136,24 @@ class ColumnSpec:
         for row, (old, texts, label) in enumerate(zip(before, given, labels, strict=True)):
             if old != (list(texts), label):
                 changed[row] = list(texts), int(label)
-        return self._with_rows(table, changed, location) if changed else table
+        spec = replace(self, labels=(*self.labels, *self._other_labels(table, rows)))
+        return spec._with_rows(table, changed, location) if changed else table
+
+    def _other_labels(self, table: pa.Table, rows: pa.Table) -> list[tuple[str, LabelForm]]:
+        """Further columns that name the correct choice in all rows (of the first thousand), in any form."""
+        table = flat(table.slice(0, SAMPLE), self.columns)
+        cells, labels = self.choices.read(table), rows["label"].to_numpy()[:SAMPLE]
+        if table.num_rows < LEAST_ROWS or len(np.unique(labels)) == 1:
+            return []
+        forms = (BY_LETTER, BY_TEXT, by_index(0), by_index(1))
+        others = [one.name for one in table.schema if is_text(one.type) or pa.types.is_integer(one.type)]
+        return [
+            (name, form)
+            for name in others
+            if name not in (*self.columns, self.question)
+            for form in forms
+            if (cells.labels(form.read(as_text(table[name]), cells)) == labels).all()
+        ]
 
     def _with_rows(self, table: pa.Table, changed: dict[int, tuple[list[str], int]], location: str) -> pa.Table:
         """The table with new choices and labels in some rows; raises InputError unless they can be read back."""

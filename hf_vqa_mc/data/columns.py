@@ -1,7 +1,7 @@
 """Columns of a benchmark by commonly used names; question, ids, type, human answers and choice_kinds."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -95,9 +95,12 @@ def type_column(table: pa.Table, options: BenchmarkOptions, other: Iterable[str]
     return options.columns.get("question_type") or next((name for name in names if name not in other), None)
 
 
-def human_answers(table: pa.Table) -> pa.Array:
-    """(rows,): human answers, from lists of text, lists of records with an answer, or texts with such lists."""
-    for name in named(table.column_names, ANSWERS):
+def human_answers(table: pa.Table, other: Collection[str]) -> pa.Array:
+    """(rows,): human answers, from lists of text, lists of records with an answer, or texts with such lists.
+
+    The columns ``other`` hold choices or labels.
+    """
+    for name in named((name for name in table.column_names if name not in other), ANSWERS):
         kind = table.schema.field(name).type
         if is_text(kind):
             lists = unpacked_lists(table[name].to_pylist())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hf_vqa_mc.data.files import EXPECTED, file_form, frame_table, read_file, split_of, splits_of
+from hf_vqa_mc.data.files import EXPECTED, delimiter, file_form, frame_table, read_file, split_of, splits_of
 from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
@@ -36,19 +36,29 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     config = known[0] if config is None else config
     if config not in names:
         raise unknown_name("config", config, known)
-    from datasets import load_dataset_builder
+    import pandas as pd
+    from datasets import Features, Value, load_dataset_builder
     from datasets.config import HF_DATASETS_CACHE
 
     dataset, revision = at_revision(dataset)
     with _loading(dataset, expected):
         builder = load_dataset_builder(dataset, config, revision=revision)
         _check_files(dataset, builder)
+        files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
+        as_text: dict[str, Any] = {}  # as `read_file` reads them
+        if type(builder).__module__.endswith(".csv") and not builder.info.features:
+            is_local = Path(dataset).is_dir()
+            separator = delimiter(Path(files[0])) if is_local else builder.config.sep
+            names = pd.read_csv(files[0], sep=separator, nrows=0).columns
+            features = Features({name: Value("string") for name in names})
+            as_text = {"sep": separator, "keep_default_na": False, "features": features}
         if Path(dataset).is_dir():
-            files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
             states = ((file, Path(file).stat()) for file in files)
             state = repr([(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file, one in states])
             cache = Path(HF_DATASETS_CACHE, "local", hashlib.sha256(state.encode()).hexdigest()[:16])
-            builder = load_dataset_builder(dataset, config, cache_dir=str(cache))  # another one if a file changes
+            as_text["cache_dir"] = str(cache)  # another one if a file changes
+        if as_text:
+            builder = load_dataset_builder(dataset, config, revision=revision, **as_text)
         builder.download_and_prepare()
         return config, builder.as_dataset()
 

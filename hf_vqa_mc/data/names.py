@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from hf_vqa_mc.errors import InputError, shown
 
-QUESTION = ("question", "questiontext", "questionstem", "query", "problem", "stem", "prompt", "q", "ctx", "human",
-            "qtext", "goal", "sentence", "questionpropmt", "startphrase", "input", "text")  # fmt: skip
+QUESTION = ("question", "questiontext", "questionstem", "sentence", "query", "problem", "stem", "prompt", "q", "ctx",
+            "human", "qtext", "goal", "questionpropmt", "startphrase", "input", "text")  # fmt: skip
 CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
            "candidateanswers", "answercandidates", "mcchoices", "endings", "choice", "option", "mc1targets",
            "answers")  # fmt: skip
@@ -15,12 +15,12 @@ CAPTION, FOILS = ("caption",), ("foils", "foil", "negativecaption")
 """The caption of an image, and others that do not fit it; without these it is no choice."""
 DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
           "wrongchoices", "negatives", "multiplechoices", *FOILS)  # fmt: skip
-LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "correctidx", "correctindex", "correctansweridx",
-         "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey", "correctchoice", "correctoption",
-         "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth", "gt", "gtanswer", "correct",
-         "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt", "cop", "ra", "truth",
-         "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum", "correctanswerid",
-         "answertext", "finaldecision")  # fmt: skip
+LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "answerkeyposition", "correctidx", "correctindex",
+         "correctansweridx", "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey",
+         "correctchoice", "correctoption", "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth",
+         "gt", "gtanswer", "correct", "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt",
+         "cop", "ra", "truth", "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum",
+         "correctanswerid", "answertext", "finaldecision")  # fmt: skip
 IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
 IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")

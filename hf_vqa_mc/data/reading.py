@@ -140,7 +140,7 @@ def _split(
             "choices": read.cells.choices,
             "label": pa.array(read.labels),
             "question_type": pc.fill_null(types, ""),
-            "answers": human_answers(table),
+            "answers": human_answers(table, spec.columns),
             "choice_kinds": choice_kinds(table, read.cells, read.labels),
         }
         rows = pa.table(found, schema=ROWS)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_text, spelled_like, unpacked_list
-from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm, NewRows
+from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm, NewRows, unpadded
 from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
@@ -119,7 +119,8 @@ class TextForm(ChoiceForm):
             except InputError as error:
                 faults[row] = f"{self.column} is {error}"
                 found.append(())
-        return ChoiceCells(*as_lists(pa.array(found, pa.list_(pa.string()))), faults=faults)
+        texts, lengths = as_lists(pa.array(found, pa.list_(pa.string())))
+        return ChoiceCells(unpadded(texts, lengths), lengths, faults=faults)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
@@ -207,7 +208,16 @@ class Lines(TextForm):
     replaced = staticmethod(lambda cell, choices: "\n".join(choices))
 
 
-_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})([.):\]]+\s*)(.*)$"
+class Separated(TextForm):
+    """Choices separated by semicolons."""
+
+    name: ClassVar[str] = "separated"
+    fits = staticmethod(lambda cell: ";" in cell.strip().rstrip(";"))
+    parse = staticmethod(lambda cell: [one.strip() for one in cell.split(";") if one.strip()])
+    replaced = staticmethod(lambda cell, choices: "; ".join(choices))
+
+
+_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})(\.\)\s*|[.):\]]+\s+|[.):\]]+$|[.):\]])(.*)$"
 _FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z][.):\]]|\d{1,2}(?:[)\]]|\.\s))"
 """Letters, and numbers that are neither decimals, nor times, nor ratios."""
 

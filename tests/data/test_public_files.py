@@ -141,6 +141,64 @@ def test_a_layout_is_read_and_written_back(name, tmp_path):
     assert [json.loads(line) for line in before[1:]] == [json.loads(line) for line in after[1:]]
 
 
+def test_letters_lose_one_mark_only(tmp_path):
+    rows = records(lambda texts: {"options": [f"A){texts[0]}", "B).5", "C.) -2"]}, answer=LETTERS)
+    assert read(write(tmp_path / "rows.jsonl", rows))[1][0] == ["red", ".5", "-2"]
+
+
+def test_what_pads_rows_is_no_choice(tmp_path):
+    rows = records(lambda texts: {"options": [*texts, "N/A", "N/A"]}, answer=LETTERS)
+    rows[1]["options"] = ["one", "two", "six", "None", "N/A"]
+    rows[2]["options"] = ["up", "N/A", "left", "down", "nan"]
+    found = read(write(tmp_path / "rows.jsonl", rows))[1]
+    assert found == [CHOICES[0], ["one", "two", "six", "None"], ["up", "N/A", "left", "down", "nan"], *CHOICES[3:]]
+
+
+def test_decoys_separated_by_semicolons(tmp_path):
+    rows = [{"Question": question, "Best Answer": texts[0], "Incorrect Answers": "; ".join(texts[1:])}
+            for question, texts in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
+
+
+def test_a_query_next_to_a_sentence_is_no_question(tmp_path):
+    rows = [
+        {"sentence": question, "query": "acorns", "label": str(at % 2 == 0)} for at, question in enumerate(QUESTIONS)
+    ]
+    assert read(write(tmp_path / "rows.jsonl", rows))[0] == QUESTIONS
+
+
+def test_choices_in_a_column_answers_are_no_human_answers(tmp_path):
+    path = write(tmp_path / "rows.jsonl", records(lambda texts: {"answers": texts}, label=LABELS))
+    assert read_benchmark(path).test.rows["answers"].to_pylist() == [[]] * 24
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_csv_in_a_folder_is_read_as_alone(separator, tmp_path):
+    texts = [["007", "1.50", "None", "TRUE"], ["1e3", "NA", "null", "2"]] * 12
+    lines = [separator.join((question, *row, letter))
+             for question, row, letter in zip(QUESTIONS, texts, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "test.csv").write_text("\n".join([separator.join(("question", *"ABCD", "answer")), *lines]))
+    assert read(tmp_path) == read(tmp_path / "test.csv") == (QUESTIONS, texts, LABELS)
+
+
+def test_objects_with_other_letters_in_each_row_are_written(tmp_path):
+    rows = records(lambda texts: {"options": dict(zip("ABC", texts, strict=True))}, answer=LETTERS)
+    rows[0]["options"]["D"] = "pink"
+    benchmark = read_benchmark(write(tmp_path / "rows.jsonl", rows))
+    table = benchmark.with_choices(benchmark.test, [["a", "b", "c", "d"], *CHOICES[1:]], LABELS)
+    write_benchmark(benchmark, {"test": table}, tmp_path / "new.jsonl")
+    written = list(map(json.loads, (tmp_path / "new.jsonl").read_text().splitlines()))
+    assert written == [{**rows[0], "options": {"A": "a", "B": "b", "C": "c", "D": "d"}}, *rows[1:]]
+
+
+def test_a_column_of_labels_without_a_known_name_is_written_too(tmp_path):
+    rows = records(lambda texts: {"options": texts}, answer=LETTERS, place=[at + 1 for at in LABELS])
+    benchmark = read_benchmark(write(tmp_path / "rows.jsonl", rows))
+    new = [(label + 1) % 3 for label in LABELS]
+    table = benchmark.with_choices(benchmark.test, CHOICES, new)
+    assert table["place"].to_pylist() == [label + 1 for label in new]
+
+
 def test_letters_at_the_start_are_written_for_the_new_order(tmp_path):
     benchmark = read_benchmark(write(tmp_path / "rows.jsonl", JSON["letters at the start"]))
     table = benchmark.with_choices(benchmark.test, [["blue", "red", "pink"], *CHOICES[1:]], LABELS)
