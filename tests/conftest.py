@@ -1,5 +1,6 @@
 """Shared by tests of several packages: threads, hypothesis' profiles, where the real data is, some of it unpacked."""
 
+import gc
 import lzma
 import os
 import shutil
@@ -22,12 +23,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Before torch is imported: on small tensors, waiting threads take four times the CPU time."""
 
 settings.register_profile("full", suppress_health_check=[HealthCheck.too_slow])  # other processes may slow it down
-settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=12)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fewer examples of hypothesis where slow tests are left out."""
     settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: a collection in a test need not look at it."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -13,12 +13,12 @@ import pytest
 from datasets import load_dataset
 from typer.testing import CliRunner
 
-import hf_vqa_mc.cli
 from hf_vqa_mc.cli import app, main
 from hf_vqa_mc.errors import CountMismatch, MissingExtra
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.verbs.build import next_steps
-from tests.dataset import raw_files
+from tests.dataset.fixtures import glove
+from tests.sources import fixtures
 from tests.sources.open_ended_files import write_gqa
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -29,7 +29,7 @@ def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        raw_files.glove(folder / "glove.txt", raw_files.cocoqa(folder / "cocoqa"))
+        glove(folder / "glove.txt", fixtures.write_cocoqa(folder / "cocoqa"))
     return folder
 
 
@@ -111,13 +111,6 @@ def test_json_is_all_that_goes_to_stdout(build):
     assert printed["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
 
 
-def test_configs_that_are_gone_are_reported(build):
-    build("--variants", "iou,random_uniform")
-    code, out, _ = build("--variants", "iou")
-    assert code == 0
-    assert "Removed, since this build did not make them: cocoqa_random_uniform" in out
-
-
 def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
     write_gqa(tmp_path / "gqa")
     code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "balanced,all")
@@ -146,22 +139,6 @@ def test_a_wrong_name_is_one_line_and_exit_code_2(vqa_mc, build, tmp_path):
     assert code == 2
     assert err.startswith("vqa-mc: ")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_wrong_option_is_exit_code_2(build):
-    code, _, err = build("--seeds", "1")
-    assert code == 2
-    assert "--seed" in err
-    assert build("--seed", "one")[0] == 2
-
-
-def test_a_folder_of_someone_else_is_rejected(build, tmp_path):
-    (tmp_path / "vqa_mc").mkdir()
-    (tmp_path / "vqa_mc" / "mine").write_text("")
-    code, _, err = build()
-    assert code == 2
-    assert "is a folder that vqa-mc build did not write" in err
-    assert [path.name for path in tmp_path.iterdir()] == ["vqa_mc"]
 
 
 ENDINGS = {
@@ -241,7 +218,3 @@ def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):
     text = next_steps(tmp_path / "vqa_mc", "cocoqa_iou")
     assert f"only in {tmp_path}." in text
     assert f'load_dataset("{tmp_path}/vqa_mc", "cocoqa_iou")' in text
-
-
-def test_the_program_is_the_one_that_pyproject_names():
-    assert hf_vqa_mc.cli.main is main

@@ -6,7 +6,6 @@ import os
 import random
 import resource
 import signal
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from hf_vqa_mc.data.inventory import INVENTORY, configs_of, read_inventory
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic
-from hf_vqa_mc.io.atomic import NewFolder, exchange, new_folder
+from hf_vqa_mc.io.atomic import exchange, new_folder
 from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_output, read_manifest
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, tree_bytes
 from tests.dataset.one_build import POINTS, start, start_whole
@@ -77,13 +76,6 @@ def test_a_build_killed_at_any_step_leaves_the_old_or_the_new_folder(output, poi
     assert siblings(output) == []
 
 
-def test_a_first_build_killed_before_completion_leaves_no_output(output):
-    assert finish(start(output, "made", 0, "card")) == -signal.SIGKILL
-    assert not output.exists()
-    build(output)
-    assert siblings(output) == []
-
-
 @pytest.fixture
 def works(output, cocoqa_files, glove_file):
     """What can be killed: writing a folder with images, and a whole build from the publisher's files."""
@@ -120,13 +112,6 @@ def test_two_builds_into_one_folder_both_end_up_in_it(output):
     processes = [start(output, source, 0) for source in ("one", "other")]
     assert [finish(process) for process in processes] == [0, 0]
     assert len(seed_of(output)) == 6
-    assert siblings(output) == []
-
-
-def test_two_concurrent_builds_of_one_source_leave_one_complete(output):
-    processes = [start(output, "made", seed) for seed in (0, 1)]
-    assert [finish(process) for process in processes] == [0, 0]
-    assert len(seed_of(output)) == 3
     assert siblings(output) == []
 
 
@@ -317,23 +302,6 @@ def test_kept_files_are_linked_or_copied(output, monkeypatch):
     assert kept.read_bytes() == content
 
 
-def test_a_full_disk_gives_a_one_line_error_and_leaves_no_files(tmp_path):
-    disk = tmp_path / "small"
-    disk.mkdir()
-    if (
-        os.geteuid()
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", disk], check=False).returncode
-    ):
-        pytest.skip("needs root, to mount a small disk")
-    try:
-        with pytest.raises(OSError, match=rf"No space left on device.*{disk}/vqa_mc") as e:
-            build(disk / "vqa_mc")
-        assert e.value.errno == errno.ENOSPC
-        assert list(disk.iterdir()) == []
-    finally:
-        subprocess.run(["umount", disk], check=True)
-
-
 def test_a_limit_on_file_size_is_one_clear_line_and_keeps_the_old_folder(output):
     build(output)
     old = tree_bytes(output)
@@ -385,14 +353,6 @@ def test_builds_in_threads_of_one_process_do_not_meet(output):
         thread.join()
     assert {*seed_of(output)} == {"one_iou", "two_iou", "three_iou"}
     assert siblings(output) == []
-
-
-def test_an_unpublished_folder_leaves_no_files(output):
-    with new_folder(output, BUILT) as unused:
-        assert isinstance(unused, NewFolder)
-        assert unused.tree.is_dir()
-    assert siblings(output) == []
-    assert not output.exists()
 
 
 def test_the_working_directory_is_no_output(tmp_path, monkeypatch):

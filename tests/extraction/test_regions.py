@@ -171,13 +171,7 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [
-        ("grid", 7),
-        ("backbone", "pixels"),
-        ("images", Path("val2014")),
-        ("detector", "some/detr"),
-        ("workers", 2),
-    ],
+    [("grid", 7), ("backbone", "pixels"), ("images", Path("val2014")), ("detector", "some/detr"), ("workers", 2)],
 )
 def test_options_that_read_images_are_rejected(questions, tmp_path, option, value):
     with pytest.raises(InputError, match=f"{option}: regions imports finished features"):

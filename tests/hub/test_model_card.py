@@ -269,12 +269,7 @@ def test_text_is_escaped():
     assert block("a\n```\n", "sh") == "````sh\na\n```\n````"
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"written_by": "someone"}, "vqa-mc train did not write this"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [({"written_by": "someone"}, "vqa-mc train did not write this")])
 def test_an_invalid_record_is_rejected(tmp_path, changes, message):
     with pytest.raises(InputError, match=message):
         read_record(write_record(tmp_path, **changes))

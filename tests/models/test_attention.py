@@ -89,11 +89,7 @@ def test_cells_and_choices_can_be_permuted(cells, choices, kind):
     given, _, _ = drawn(kind)
     found = model(**given)
     moved = model(
-        **{
-            **given,
-            "image_grid": given["image_grid"][:, cells],
-            "choice_vectors": given["choice_vectors"][:, choices],
-        }
+        **{**given, "image_grid": given["image_grid"][:, cells], "choice_vectors": given["choice_vectors"][:, choices]}
     )
     torch.testing.assert_close(moved.logits, found.logits[:, choices], atol=1e-6, rtol=1e-6)
     for ours, theirs in zip(found.attentions, moved.attentions, strict=True):
@@ -120,9 +116,7 @@ def test_choice_indices_are_the_same_as_repeated_choice_vectors(kind):
     expected = model(distinct[indices], **given, choice_mask=mask, labels=labels)
     torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-6)
     torch.testing.assert_close(
-        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)),
-        atol=1e-5,
-        rtol=1e-5,
+        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)), atol=1e-5, rtol=1e-5
     )
 
 
@@ -195,11 +189,7 @@ def test_image_grids_of_another_shape_are_rejected(kind):
     [
         (SpatialAttentionVqaConfig, {"attention_size": 0}, "attention_size is 0, expected 1 or more"),
         (SpatialAttentionVqaConfig, {"hidden_size": "many"}, "hidden_size"),
-        (
-            HieCoAttentionVqaConfig,
-            {"co_attention": "paralel"},
-            "co_attention",
-        ),
+        (HieCoAttentionVqaConfig, {"co_attention": "paralel"}, "co_attention"),
         (HieCoAttentionVqaConfig, {"lstm_layers": 0}, "lstm_layers is 0, expected 1 or more"),
         (HieCoAttentionVqaConfig, {"joint_size": "many"}, "joint_size"),
     ],

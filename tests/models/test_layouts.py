@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.layouts import (
-    ATTENDING,
-    MODULES,
-    layout_text,
-    layouts,
-    program_layout,
-)
+from hf_vqa_mc.models.layouts import ATTENDING, MODULES, layout_text, layouts, program_layout
 from hf_vqa_mc.models.question_texts import NODE, PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
 from tests.models.plain_open_ended import answers_of_units, plain_module_network
 

@@ -19,11 +19,7 @@ from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, Qu
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
-from hf_vqa_mc.models.fitted import (
-    ABSENT,
-    NearestNeighbourForOpenEndedVqa,
-    NearestNeighbourVqaConfig,
-)
+from hf_vqa_mc.models.fitted import ABSENT, NearestNeighbourForOpenEndedVqa, NearestNeighbourVqaConfig
 from hf_vqa_mc.models.model import SIZES, FittedModel
 from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
 from tests.models.checkpoints import picture
@@ -267,11 +263,7 @@ def test_models_with_steps_have_1_to_100(name, steps):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        (
-            "mac",
-            {"step": 3},
-            "unknown setting of mac 'step': did you mean 'steps'. Known: dropout, size",
-        ),
+        ("mac", {"step": 3}, "unknown setting of mac 'step': did you mean 'steps'. Known: dropout, size"),
         ("mac", {"image_size": 3}, "image_size: the image features and questions decide it; remove it"),
         ("mac", {"sees_regions": True}, "sees_regions: the image features and questions decide it; remove it"),
         ("popular-answer", {"size": 3}, "--model-settings size: popular-answer has no settings; remove it"),

@@ -212,7 +212,8 @@ def test_a_backbone_that_moved_can_be_named(words, tmp_path):
     assert len(made(row())["logits"]) == 3
 
 
-@pytest.mark.parametrize("first", [pytest.param("transformers", marks=pytest.mark.slow), "hf_vqa_mc.models"])
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["transformers", "hf_vqa_mc.models"])
 def test_a_fresh_process_gives_the_same_whichever_is_imported_first(checkpoints, words, tmp_path, first):
     path = tmp_path / "picture.png"
     picture(0).save(path)

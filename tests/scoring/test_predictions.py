@@ -215,26 +215,10 @@ BAD = {
     "annotations": ("p.json", '{"annotations": []}', "found an object with 'annotations'; .*PREDICTIONS comes first"),
     "questions": ("p.json", '{"info": {}, "questions": []}', "found an object with 'info'; .*PREDICTIONS comes first"),
     "a header": ("p.json", '{"data_type": "mscoco", "annotations": []}', "'annotations': .*PREDICTIONS comes first"),
-    "a list of annotations": (
-        "p.json",
-        '[{"question_id": 1, "answers": []}]',
-        "no column of answers.*PREDICTIONS",
-    ),
-    "a list of questions": (
-        "p.json",
-        '[{"question_id": 1, "question": ""}]',
-        "no column of answers.*PREDICTIONS",
-    ),
-    "GQA's questions": (
-        "p.json",
-        '{"1": {"isBalanced": true}}',
-        "p.json, '1': expected an obj.*PREDICTIONS",
-    ),
-    "a record by id": (
-        "p.json",
-        '{"1": {"text": "a"}}',
-        "p.json, '1': expected an obj.*; give only the answer",
-    ),
+    "a list of annotations": ("p.json", '[{"question_id": 1, "answers": []}]', "no column of answers.*PREDICTIONS"),
+    "a list of questions": ("p.json", '[{"question_id": 1, "question": ""}]', "no column of answers.*PREDICTIONS"),
+    "GQA's questions": ("p.json", '{"1": {"isBalanced": true}}', "p.json, '1': expected an obj.*PREDICTIONS"),
+    "a record by id": ("p.json", '{"1": {"text": "a"}}', "p.json, '1': expected an obj.*; give only the answer"),
     "a list inside": (
         "p.json",
         f'{{"model": "m", "predictions": [{ROW}]}}',

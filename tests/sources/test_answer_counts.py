@@ -9,15 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from hf_vqa_mc.sources.open_ended import (
-    add_means,
-    by_value,
-    count,
-    entropy,
-    grouped,
-    most_frequent,
-    type_table,
-)
+from hf_vqa_mc.sources.open_ended import add_means, by_value, count, entropy, grouped, most_frequent, type_table
 
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=20))
