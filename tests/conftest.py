@@ -22,13 +22,17 @@ _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Before torch is imported: on small tensors, waiting threads take four times the CPU time."""
 
-settings.register_profile("full", suppress_health_check=[HealthCheck.too_slow])  # other processes may slow it down
-settings.register_profile("quick", settings.get_profile("full"), max_examples=12)
+_EXAMPLES = {"not slow": 12, "not exhaustive": 30, "": 100}
+"""What a run leaves out to the number of examples of hypothesis."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fewer examples of hypothesis where slow tests are left out."""
-    settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
+    """Fewer examples of hypothesis where slow or exhaustive tests are left out."""
+    examples = next(number for part, number in _EXAMPLES.items() if part in config.option.markexpr)
+    settings.register_profile(
+        "ours", max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("ours")
     gc.disable()
 
 

@@ -3,10 +3,8 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import pytest
@@ -163,35 +161,6 @@ def test_each_ending_has_its_exit_code_and_line(build, monkeypatch, error, code,
     ended, out, err = build()
     assert (ended, out) == (code, "")
     assert err == f"vqa-mc: {message}\n"
-
-
-def test_ctrl_c_leaves_nothing(inputs, tmp_path):
-    code = """
-import signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # else a background shell has it ignored
-import hf_vqa_mc.dataset.folder as folder
-def slow(*_, **__):
-    print("working", flush=True)
-    time.sleep(60)
-folder.write_variant = slow
-from hf_vqa_mc.cli import main
-main()
-"""
-    arguments = ["build", "cocoqa", "--data-dir", str(inputs / "cocoqa"), "--variants", "iou"]
-    command = [sys.executable, "-c", code, *arguments]
-    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "working\n"
-        assert any(path.name.endswith(".partial") for path in tmp_path.iterdir())
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "vqa-mc: interrupted"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_count_that_differs_is_a_warning_in_one_line(build):

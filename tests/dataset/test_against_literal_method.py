@@ -98,7 +98,7 @@ def check_statistics(variant: BuiltVariant, literal: LiteralMethod) -> None:
 
 @pytest.mark.parametrize("n_examples", [3, pytest.param(120, marks=pytest.mark.slow)])
 def test_small_random_datasets_get_the_rows_and_the_counts_of_the_literal_method(n_examples: int) -> None:
-    @examples(max_examples=n_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @examples(max_examples=n_examples, suppress_health_check=[HealthCheck.too_slow])
     @given(datasets(), methods)
     def every(triplets: list[dict[str, Any]], settings: Settings) -> None:
         check(triplets, settings, VECTORS)

@@ -115,23 +115,6 @@ def test_two_builds_into_one_folder_both_end_up_in_it(output):
     assert siblings(output) == []
 
 
-def test_a_living_build_is_not_taken_for_a_leftover(output):
-    with new_folder(output, BUILT) as other:
-        (other.tree / "unfinished").write_text("")
-        build(output)
-        assert (other.tree / "unfinished").exists()
-    assert siblings(output) == []
-
-
-def test_folders_that_only_resemble_leftovers_are_kept(output):
-    names = [".vqa_mc.partial", ".vqa_mc.abcdefgh.part", ".other.abcdefgh.partial"]
-    for name in names:
-        (output.parent / name).mkdir()
-    (output.parent / ".vqa_mc.zzzzzzzz.partial").mkdir()  # this one is
-    build(output)
-    assert siblings(output) == sorted(names)
-
-
 def test_where_the_kernel_cannot_exchange_two_renames_do(output, monkeypatch):
     monkeypatch.setattr(atomic, "exchange", lambda one, other: False)
     build(output)

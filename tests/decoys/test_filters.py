@@ -99,7 +99,7 @@ TEXTS = st.one_of(
 )
 
 
-@examples(max_examples=150, deadline=None)
+@examples(max_examples=150)
 @given(
     TEXTS,
     TEXTS,

@@ -83,7 +83,7 @@ NUMBERS = st.floats(-4, 4, width=32).map(lambda number: round(number, 3))
 ROW = st.lists(NUMBERS, min_size=3, max_size=3)
 
 
-@examples(max_examples=80, deadline=None)
+@examples(max_examples=80)
 @given(
     st.lists(ROW, min_size=2, max_size=7),
     st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=6), min_size=2, max_size=40),

@@ -242,7 +242,7 @@ def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text, ste
         check_page(changed(path, text), tmp_path)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(path=st.sampled_from(PATHS), text=st.text(alphabet=st.characters() | st.sampled_from("`|#-\n\\<")))
 def test_nor_does_random_text(path, text, tmp_path_factory):
     check_page(changed(path, text), tmp_path_factory.mktemp("best"))

@@ -83,7 +83,7 @@ def test_equals_the_plain_formulation_in_training_and_evaluation(kind, masked, s
 
 
 @having(st.permutations(range(CELLS)), st.permutations(range(4)), st.sampled_from(MODELS))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_cells_and_choices_can_be_permuted(cells, choices, kind):
     model = made(kind).eval()
     given, _, _ = drawn(kind)

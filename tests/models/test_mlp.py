@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -189,7 +189,6 @@ def test_scores_are_the_same_bit_by_bit_with_any_number_of_threads(hidden, quest
 @given(
     st.integers(0, 2**32), st.integers(1, 20).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, (n - 1) // 4)))
 )
-@settings(deadline=None)
 def test_the_scores_of_whole_blocks_are_the_same_bit_by_bit_whatever_else_is_scored(seed, questions_and_block):
     """Also where inputs stand elsewhere in the tables, and the last questions have no candidates."""
     draw, rows, (questions, block) = np.random.default_rng(seed), 4, questions_and_block

@@ -65,7 +65,7 @@ def logits_from_features(words, kind, given_row):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     drawn=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=5),
     batch_size=st.integers(1, 4),

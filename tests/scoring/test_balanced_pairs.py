@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -36,7 +36,6 @@ def by_hand(examples, pairs, protocol):
     return {name: np.mean(found[name]) if found[name] else None for name in (*found, "number", "count")}
 
 
-@settings(deadline=None)  # the first imports scipy
 @given(st.lists(QUESTION, min_size=2, max_size=6), st.data(), st.sampled_from(["2021", "2017"]))
 def test_equals_counting_by_hand(examples, data, protocol):
     two_rows = st.lists(st.sampled_from(range(len(examples))), min_size=2, max_size=2, unique=True)

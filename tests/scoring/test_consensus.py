@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -44,7 +44,6 @@ def records(*texts):
     return [{"answer": text, "answer_id": number} for number, text in enumerate(texts, 1)]
 
 
-@settings(deadline=None)  # the first imports scipy
 @given(st.lists(questions(), min_size=1, max_size=6), st.sampled_from(PROTOCOLS))
 def test_equals_counting_by_hand(rows, protocol):
     predictions, references = (list(column) for column in zip(*rows, strict=True))

@@ -73,7 +73,7 @@ def worlds(draw):
     return predictions, questions, choices, attentions, {"n1": draw(SCENE_GRAPH), "n2": draw(SCENE_GRAPH)}
 
 
-@settings(max_examples=3 * settings.default.max_examples, deadline=None)  # the first imports scipy
+@settings(max_examples=3 * settings.default.max_examples)  # the first imports scipy
 @given(worlds())
 def test_equals_the_literal_scores(world):
     predictions, questions, choices, attentions, scene_graphs = world
@@ -85,7 +85,6 @@ def test_equals_the_literal_scores(world):
         assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
 
 
-@settings(deadline=None)
 @given(worlds(), st.sampled_from([int, float]))
 def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world, number_type):
     def kind(text):

@@ -3,7 +3,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -15,7 +15,6 @@ ROW = st.tuples(TEXT, TEXT, st.sampled_from(["color", "counting", "absurd"]), st
 MEANS = ("accuracy", "arithmetic_mpt", "harmonic_mpt", "arithmetic_nmpt", "harmonic_nmpt")
 
 
-@settings(deadline=None)  # the first imports scipy
 @given(st.lists(ROW, min_size=1, max_size=30), st.booleans(), st.sampled_from(["merge", "keep"]))
 def test_equals_looping_by_hand(rows, with_vocabulary, unknown_gold):
     references, types = [row[1] for row in rows], [row[2] for row in rows]

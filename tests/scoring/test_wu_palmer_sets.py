@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -46,7 +46,6 @@ def similarity(nltk_wordnet: Path) -> Similarity:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(ANSWER, ANSWER), min_size=1, max_size=12), thresholds=THRESHOLDS)
 def test_equals_malinowskis_measure_on_nltk(similarity, rows, thresholds):
     predictions, references = (list(column) for column in zip(*rows, strict=True))

@@ -198,7 +198,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=4))
 def test_phrases_score_the_better_of_the_two_directed_products(phrase, other):
     score = phrase_wup(phrase, other)
