@@ -125,7 +125,7 @@ def outliers() -> dict[str, tuple[Mapping[str, Sequence[float]], list[str]]]:
 
 
 @pytest.mark.parametrize("name", outliers())
-@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_outliers_are_found_as_by_brute_force(name: str, alone: bool) -> None:
     more_vectors, questions = outliers()[name]
     vectors = word_vectors({**PLAIN, **more_vectors})

@@ -15,7 +15,6 @@ from hf_vqa_mc.models import (
     SpatialAttentionVqaConfig,
 )
 from tests.models import plain_attention, plain_mlp
-from tests.models.checkpoints import assert_loaded_in_a_new_process
 
 CELLS, CHANNELS, TEXT = 6, 12, 7
 CO_ATTENTIONS = ("alternating", "parallel")
@@ -167,13 +166,6 @@ def test_evaluation_is_deterministic_and_training_has_dropout(kind):
     if kind != "spatial":  # its attention has no dropout
         for one, other in zip(first.attentions, second.attentions, strict=True):
             assert not torch.allclose(one, other, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["spatial", *(pytest.param(kind, marks=pytest.mark.slow) for kind in CO_ATTENTIONS)])
-def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(kind, preloaded, tmp_path):
-    model = made(kind).eval()
-    given, _, _ = drawn(kind)
-    assert_loaded_in_a_new_process(preloaded / "python", model, given, tmp_path)
 
 
 @pytest.mark.parametrize("kind", MODELS)

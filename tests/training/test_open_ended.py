@@ -59,7 +59,9 @@ def settings_of(folder, config, output, **changes):
     return TrainingSettings(str(folder), config, output=output, **{**defaults, **changes})
 
 
-@pytest.mark.parametrize("targets", ["answer", "soft", "annotator"])
+@pytest.mark.parametrize(
+    "targets", ["soft", *(pytest.param(one, marks=pytest.mark.slow) for one in ("answer", "annotator"))]
+)
 def test_a_model_learns_answers_and_is_measured_by_consensus_accuracy(answered, tmp_path, targets):
     result = train(settings_of(answered, "open", tmp_path / "run", targets=targets, epochs=12))
     (found,) = [one for key, one in result.record["results"].items() if key == "validation"]

@@ -203,19 +203,15 @@ def toy_grid(toy, tmp_path_factory):
     return toy_dataset.features(toy, tmp_path_factory.mktemp("grid") / "vqa_mc_features", grid=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "least"),
     [
-        # linear in the colours, of which one lies between others
         ("mac", {"size": 32, "steps": 2}, 0.95),
-        *(
-            pytest.param(*one, marks=pytest.mark.slow)
-            for one in (
-                ("mcb-a", {"lstm_size": 16, "sketch_size": 512, "attention_size": 16, "fixed_word_size": 3}, 0.85),
-                ("bottom-up", {"size": 32}, 0.95),
-                ("hiecoatt-answers", {"level_size": 32, "joint_size": 32, "encoder_dropout": 0.1}, 0.95),
-            )
-        ),
+        # linear in the colours, of which one lies between others
+        ("mcb-a", {"lstm_size": 16, "sketch_size": 512, "attention_size": 16, "fixed_word_size": 3}, 0.85),
+        ("bottom-up", {"size": 32}, 0.95),
+        ("hiecoatt-answers", {"level_size": 32, "joint_size": 32, "encoder_dropout": 0.1}, 0.95),
     ],
 )
 def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid, tmp_path, name, settings, least):
@@ -296,10 +292,15 @@ def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path
     ("name", "sizes"),
     [
         ("mac", {"size": 16, "steps": 2}),
-        ("nmn", {"size": 16, "lstm_size": 16}),
-        ("rau", {"size": 16, "lstm_size": 16, "attention_size": 16}),
-        ("hiecoatt-answers", {"level_size": 16, "joint_size": 16}),
-        ("mcb-a", {"lstm_size": 16, "sketch_size": 64, "attention_size": 16, "fixed_word_size": 3}),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                ("nmn", {"size": 16, "lstm_size": 16}),
+                ("rau", {"size": 16, "lstm_size": 16, "attention_size": 16}),
+                ("hiecoatt-answers", {"level_size": 16, "joint_size": 16}),
+                ("mcb-a", {"lstm_size": 16, "sketch_size": 64, "attention_size": 16, "fixed_word_size": 3}),
+            )
+        ),
     ],
 )
 def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, sizes):
