@@ -1,5 +1,6 @@
 """Shared by tests of several packages: threads, hypothesis' profiles, where the real data is, some of it unpacked."""
 
+import gc
 import lzma
 import os
 import shutil
@@ -21,13 +22,24 @@ _REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or Path(__file__).parents[2
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Before torch is imported: on small tensors, waiting threads take four times the CPU time."""
 
-settings.register_profile("full", suppress_health_check=[HealthCheck.too_slow])  # other processes may slow it down
-settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
+_EXAMPLES = {"not slow": 12, "not exhaustive": 30, "": 100}
+"""What a run leaves out to the number of examples of hypothesis."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fewer examples of hypothesis where slow tests are left out."""
-    settings.load_profile("quick" if "not slow" in config.option.markexpr else "full")
+    """Fewer examples of hypothesis where slow or exhaustive tests are left out."""
+    examples = next(number for part, number in _EXAMPLES.items() if part in config.option.markexpr)
+    settings.register_profile(
+        "ours", max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("ours")
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: a collection in a test need not look at it."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -48,32 +48,10 @@ def test_an_exception_is_status_1_with_a_traceback(both):
     assert forked.stderr.splitlines()[-1] == new.stderr.splitlines()[-1] == "ValueError: wrong"
 
 
-def test_exit_functions_and_threads_end_first(both):
-    code = "import atexit, threading\natexit.register(print, 'end')\nthreading.Timer(0.1, print, ['thread']).start()"
-    forked, new = both("-c", code)
-    assert forked.stdout == new.stdout == "thread\nend\n"
-
-
-def test_a_sitecustomize_on_the_path_is_imported(both, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("import socket\nsocket.getaddrinfo = None")
-    forked, new = both("-c", "import socket; print(socket.getaddrinfo)", PYTHONPATH=str(tmp_path))
-    assert forked.stdout == new.stdout == "None\n"
-
-
-def test_settings_of_hugging_face_are_read_by_the_forked_process(both, tmp_path):
-    forked, new = both("-c", "from huggingface_hub import constants; print(constants.HF_HOME)", HF_HOME=str(tmp_path))
-    assert forked.stdout == new.stdout == f"{tmp_path}\n"
-
-
 def test_two_forked_processes_draw_different_random_numbers(preloaded):
     code = "import random, numpy; print(random.random(), numpy.random.random())"
     drawn = [subprocess.check_output([preloaded / "python", "-c", code]) for _ in range(2)]
     assert len({number for numbers in drawn for number in numbers.split()}) == 4
-
-
-def test_another_hash_seed_is_that_of_a_new_process(both):
-    forked, new = both("-c", "print(hash('text'))", PYTHONHASHSEED="7")
-    assert forked.stdout == new.stdout
 
 
 def test_a_process_ends_with_its_client(preloaded, tmp_path):

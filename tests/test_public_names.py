@@ -40,6 +40,7 @@ def test_every_verb_is_a_function_with_its_settings_as_arguments():
             assert f"{field.name}: " in function.__doc__
 
 
+@pytest.mark.slow
 def test_no_module_replaces_a_public_function(preloaded):
     code = """
 import importlib, pkgutil, types, hf_vqa_mc
@@ -94,25 +95,22 @@ except SystemExit as end:
     assert set(done.stdout.split()) == {"--decoys", "--decoys-from", "--decoys-per-set"}
 
 
-def test_help_shows_flags_without_a_value():
-    from typer.testing import CliRunner
-
-    from hf_vqa_mc.cli import app
-
-    for words in (["-h"], ["generate", "-h"], ["audit", "-h"]):
-        assert "<bool>" not in CliRunner().invoke(app, words).stdout
-
-
-@pytest.mark.parametrize("command", commands())
-def test_help_loads_nothing_heavy(command):
-    arguments = [*command.split(), "-h"]
+def test_every_help_has_its_examples_and_loads_nothing_heavy():
     code = f"""
-import sys
-sys.argv = ["vqa-mc", *{arguments!r}]
+import io, json, os, sys
+from contextlib import redirect_stdout
 from hf_vqa_mc.cli import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
+
+os.environ |= {{"COLUMNS": "200", "TERM": "dumb"}}
+for command in {commands()!r}:
+    sys.argv = ["vqa-mc", *command.split(), "-h"]
+    try:
+        with redirect_stdout(io.StringIO()) as text:
+            main()
+    except SystemExit as end:
+        assert not end.code, (command, end.code)
+    assert command in ("", "generate", "study") or f"Example: vqa-mc {{command}}" in text.getvalue(), command
+    assert "<bool>" not in text.getvalue(), command
+    assert not [name for name in {HEAVY!r} if name in sys.modules], command
 """
-    assert loaded_by(code) == set()
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -156,7 +156,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     nested = {name: pa.chunked_array(_texts(part, *path) for _, part in parts) for name, path in NESTED.items()}
     confidences = np.concatenate([_confidences(part) for _, part in parts])
     programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
-    answers = pa.chunked_array(human_answers(part) for _, part in parts)
+    answers = pa.chunked_array(human_answers(part, ()) for _, part in parts)
     data = _data(opened.name, opened.config, options.split, columns, answers)
     other_types = {name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)}
     return replace(

@@ -218,7 +218,7 @@ def _cells(gain: Gain, columns: int) -> list[str]:
 def ambiguity(figures: Mapping[str, Any]) -> str:
     """The share of decoys that are flagged as possibly correct, in a sentence."""
     found = figures["ambiguous_decoys"]
-    reasons = [f"{reason} {percent(share, 1)}" for reason, share in found["reasons"].items() if share]
+    reasons = [f"{reason} {share_of(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
     flagged = share_of(found["share"], 1) if found["share"] else "none"
     return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."

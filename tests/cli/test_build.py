@@ -3,22 +3,20 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import pytest
 from datasets import load_dataset
 from typer.testing import CliRunner
 
-import hf_vqa_mc.cli
 from hf_vqa_mc.cli import app, main
 from hf_vqa_mc.errors import CountMismatch, MissingExtra
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.verbs.build import next_steps
-from tests.dataset import raw_files
+from tests.dataset.fixtures import glove
+from tests.sources import fixtures
 from tests.sources.open_ended_files import write_gqa
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
@@ -29,7 +27,7 @@ def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        raw_files.glove(folder / "glove.txt", raw_files.cocoqa(folder / "cocoqa"))
+        glove(folder / "glove.txt", fixtures.write_cocoqa(folder / "cocoqa"))
     return folder
 
 
@@ -111,13 +109,6 @@ def test_json_is_all_that_goes_to_stdout(build):
     assert printed["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
 
 
-def test_configs_that_are_gone_are_reported(build):
-    build("--variants", "iou,random_uniform")
-    code, out, _ = build("--variants", "iou")
-    assert code == 0
-    assert "Removed, since this build did not make them: cocoqa_random_uniform" in out
-
-
 def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
     write_gqa(tmp_path / "gqa")
     code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "balanced,all")
@@ -148,22 +139,6 @@ def test_a_wrong_name_is_one_line_and_exit_code_2(vqa_mc, build, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wrong_option_is_exit_code_2(build):
-    code, _, err = build("--seeds", "1")
-    assert code == 2
-    assert "--seed" in err
-    assert build("--seed", "one")[0] == 2
-
-
-def test_a_folder_of_someone_else_is_rejected(build, tmp_path):
-    (tmp_path / "vqa_mc").mkdir()
-    (tmp_path / "vqa_mc" / "mine").write_text("")
-    code, _, err = build()
-    assert code == 2
-    assert "is a folder that vqa-mc build did not write" in err
-    assert [path.name for path in tmp_path.iterdir()] == ["vqa_mc"]
-
-
 ENDINGS = {
     "a full disk": (OSError(errno.ENOSPC, "cannot write x: no space left"), 1, "cannot write x: no space left"),
     "no network": (ConnectionError("cannot reach example.org"), 1, "cannot reach example.org"),
@@ -186,35 +161,6 @@ def test_each_ending_has_its_exit_code_and_line(build, monkeypatch, error, code,
     ended, out, err = build()
     assert (ended, out) == (code, "")
     assert err == f"vqa-mc: {message}\n"
-
-
-def test_ctrl_c_leaves_nothing(inputs, tmp_path):
-    code = """
-import signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # else a background shell has it ignored
-import hf_vqa_mc.dataset.folder as folder
-def slow(*_, **__):
-    print("working", flush=True)
-    time.sleep(60)
-folder.write_variant = slow
-from hf_vqa_mc.cli import main
-main()
-"""
-    arguments = ["build", "cocoqa", "--data-dir", str(inputs / "cocoqa"), "--variants", "iou"]
-    command = [sys.executable, "-c", code, *arguments]
-    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))}
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "working\n"
-        assert any(path.name.endswith(".partial") for path in tmp_path.iterdir())
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "vqa-mc: interrupted"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_count_that_differs_is_a_warning_in_one_line(build):
@@ -241,7 +187,3 @@ def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):
     text = next_steps(tmp_path / "vqa_mc", "cocoqa_iou")
     assert f"only in {tmp_path}." in text
     assert f'load_dataset("{tmp_path}/vqa_mc", "cocoqa_iou")' in text
-
-
-def test_the_program_is_the_one_that_pyproject_names():
-    assert hf_vqa_mc.cli.main is main

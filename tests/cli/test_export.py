@@ -9,17 +9,12 @@ from typer.testing import CliRunner
 
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.exports import HARNESSES
-from tests.dataset import raw_files
 from tests.exports import small
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, tmp_path_factory):
+def run(monkeypatch, tmp_path):
     """Runs a command line in an empty folder; gives the result."""
-    import datasets
-
-    cache = tmp_path_factory.mktemp("cache")  # outside of the folder of the benchmark
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", cache)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -36,17 +31,6 @@ def question_file(tmp_path):
     rows = [{"id": row[0], "question": row[2], "choices": row[3], "label": row[4]} for row in small.QUESTIONS]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """A folder of vqa-mc build with random decoys of COCO-QA."""
-    from hf_vqa_mc.verbs.build import build
-
-    folder = tmp_path_factory.mktemp("built")
-    raw_files.cocoqa(folder / "cocoqa")
-    build("cocoqa", data_dir=folder / "cocoqa", output=folder / "vqa_mc", variants=["iou", "random_uniform"])
-    return folder / "vqa_mc"
 
 
 def test_a_file_becomes_tasks_and_the_command_to_run_them_is_reported(run, question_file):

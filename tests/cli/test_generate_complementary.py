@@ -14,23 +14,21 @@ from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.extraction.extraction import extract_features
+from tests.configs import write_configs
 from tests.engines.complementary.small_dataset import triplets_of
 
 N_IMAGES = 6
-CARD = "---\nconfigs:\n- config_name: made\n  data_files:\n  - split: train\n    path: made/train.parquet\n---\n"
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> tuple[Path, Path]:
     """A dataset and the features of its images."""
     folder = tmp_path_factory.mktemp("complementary")
-    data, images = folder / "data", folder / "images"
-    (data / "made").mkdir(parents=True)
+    images = folder / "images"
     images.mkdir()
     triplets = triplets_of(*((f"{index}", "what color is the ball", f"c{index % 2}") for index in range(N_IMAGES)))
     (variant,) = build_variants(triplets, ["random_uniform"], None, Settings())
-    pq.write_table(variant.splits["train"], data / "made" / "train.parquet")
-    (data / "README.md").write_text(CARD)
+    data = write_configs(folder / "data", {"made": {"train": variant.splits["train"]}})
     for index in range(N_IMAGES):
         Image.new("RGB", (16, 16), (40 * index, 0, 0)).save(images / f"{index}.png")
     done = extract_features(dataset_images(str(data), "made", images), backbone="pixels", output=folder / "features")

@@ -12,7 +12,6 @@ import typer
 from hf_vqa_mc.cli import with_exit_code
 from hf_vqa_mc.errors import InputError
 
-DEEP = "[" * 100_000
 ROWS = "question,A,B,answer\nWhich?,red,blue,A\nWhat?,cat,dog,B\n"
 
 

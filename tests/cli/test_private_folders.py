@@ -41,9 +41,6 @@ def leaking(*outputs: Path) -> list[str]:
 @pytest.fixture
 def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a telling name; commands run in another one."""
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     folder = tmp_path / "SECRETDIR"

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.cli import app, main
+from hf_vqa_mc.cli import main
 from hf_vqa_mc.text.counted import percent
 from tests.cli import small_easy_vqa
 from tests.cli.no_network import without_network
-from tests.dataset import raw_files
+from tests.sources import fixtures
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -42,15 +41,12 @@ def one_model(quick_recipe, monkeypatch):
 @pytest.fixture
 def quickstart(monkeypatch, capsys, tmp_path):
     """Runs it on a small easy-VQA; exit code, stdout and stderr. Its audits count only: those in processes train."""
-    import datasets
-
     from hf_vqa_mc.audits.auditing import ProbeSettings
     from hf_vqa_mc.verbs import audit  # noqa: F401  its settings class derives from the one that is replaced
 
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "packages")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr("hf_vqa_mc.audits.settings.ProbeSettings", lambda **_: ProbeSettings(probes=False))
 
@@ -154,7 +150,7 @@ def test_a_second_run_gives_the_same(quickstart):
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
     from hf_vqa_mc.verbs.build import build
 
-    build("cocoqa", data_dir=raw_files.cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
+    build("cocoqa", data_dir=fixtures.write_cocoqa(tmp_path / "cocoqa"), output="vqa_mc", variants=["iou"])
     code, out, err = quickstart()
     assert code == 0, err
     assert {path.name for path in Path("vqa_mc").iterdir()} > {"cocoqa_iou", "easyvqa_iou_qou", "easyvqa_images"}
@@ -238,25 +234,3 @@ def test_a_missing_package_is_the_pip_line_to_type(quickstart, monkeypatch):
     assert (code, out) == (2, "")
     assert err == 'vqa-mc: easy-vqa is not installed: pip install "hf_vqa_mc[demo]"\n'
     assert list(Path.cwd().iterdir()) == []
-
-
-def test_a_folder_of_someone_else_is_rejected(quickstart):
-    Path("vqa_mc").mkdir()
-    Path("vqa_mc/mine").write_text("")
-    code, out, err = quickstart()
-    assert (code, out) == (2, "")
-    assert "is a folder that vqa-mc build did not write" in err
-    assert [path.name for path in Path("vqa_mc").iterdir()] == ["mine"]
-
-
-@pytest.mark.parametrize("options", [("--train", "yes"), ("--output", "no/such/folder")])
-def test_a_wrong_option_is_exit_code_2(quickstart, options):
-    code, out, _ = quickstart(*options)
-    assert (code, out) == (2, "")
-    assert list(Path.cwd().iterdir()) == []
-
-
-def test_help_has_an_example():
-    done = CliRunner().invoke(app, ["quickstart", "-h"], env={"COLUMNS": "200", "TERM": "dumb"})
-    assert done.exit_code == 0
-    assert "Example: vqa-mc quickstart" in done.output

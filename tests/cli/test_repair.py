@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.remedies import judgement
 from hf_vqa_mc.remedies.remedied import Remedied
 
 COLOURS = ["red", "blue", "green", "white", "black", "brown", "yellow", "grey", "pink", "orange", "purple", "beige"]
@@ -49,7 +50,10 @@ def run(tmp_path, untrained_report_probes):
 def repaired(tmp_path_factory):
     """The folder, the rows and the JSON of a repair."""
     folder, rows = tmp_path_factory.mktemp("repaired"), questions(0.5)
-    result = invoked(folder, rows, "--output", "fixed.jsonl", "--report", "page", "--force", "--json")
+    untrained = [probe for probe in judgement.REPORT_PROBES if not probe.trained]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judgement, "REPORT_PROBES", untrained)
+        result = invoked(folder, rows, "--output", "fixed.jsonl", "--report", "page", "--force", "--json")
     assert result.exit_code == 0, result.output
     return folder, rows, json.loads(result.stdout)
 

@@ -7,7 +7,9 @@ import sys
 from contextlib import closing, contextmanager
 
 import pytest
+from typer.testing import CliRunner
 
+from hf_vqa_mc.cli import app
 from hf_vqa_mc.studies.store import Study
 from tests.studies import worlds
 from tests.studies.test_web import call, send, tasks_of
@@ -67,10 +69,12 @@ def test_a_killed_server_has_stored_what_it_acknowledged_and_resumes(preloaded, 
         assert token.encode() not in path.read_bytes()
 
 
-def test_errors_are_one_line(preloaded, benchmark):
+def test_errors_are_one_line(benchmark, monkeypatch):
+    monkeypatch.chdir(benchmark)
+
     def error(*arguments):
-        done = vqa_mc(preloaded, benchmark, *arguments)
-        assert done.returncode == 2
+        done = CliRunner().invoke(app, ["study", *map(str, arguments)])
+        assert done.exit_code == 2
         return done.stderr.strip().splitlines()[-1]
 
     create = ("create", "benchmark.parquet", "--kind")
@@ -83,6 +87,6 @@ def test_errors_are_one_line(preloaded, benchmark):
     assert "--captions is needed by a study of answers" in error(*create, "answers")
     assert "no such file; make a study with vqa-mc study create" in error("serve", "none.sqlite")
     assert "cannot be read as a study" in error("results", "benchmark.parquet")
-    assert vqa_mc(preloaded, benchmark, *create, "ambiguity").returncode == 0
+    assert CliRunner().invoke(app, ["study", *create, "ambiguity"]).exit_code == 0
     assert "study.sqlite has no answers" in error("results", "study.sqlite")
     assert "study.sqlite exists, and a study is never replaced" in error(*create, "ambiguity")

@@ -123,13 +123,3 @@ def test_what_cannot_be_used_is_one_line_and_exit_code_2(folder, words, message)
     assert done.exit_code == 2
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.output
-
-
-def test_a_disk_that_is_full_is_the_machines_fault(folder, monkeypatch):
-    def full(self, name, fill):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("hf_vqa_mc.training.run_folder.RunFolder.replace", full)
-    done = trained("--held-out", 0.2)
-    assert done.exit_code == 1
-    assert done.stderr.splitlines()[-1] == "vqa-mc: No space left on device"

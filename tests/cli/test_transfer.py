@@ -36,11 +36,8 @@ def world(tmp_path_factory):
 @pytest.fixture
 def transfer(world, monkeypatch, tmp_path):
     """Runs a command line in a copy of the folder; exit code, stdout and stderr."""
-    import datasets
-
     from hf_vqa_mc.cli import app
 
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     shutil.copytree(world, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("COLUMNS", "120")
@@ -149,12 +146,6 @@ def test_what_cannot_be_used_is_said_in_a_line_before_any_work(transfer, options
     assert message in err.splitlines()[-1]
     assert err.splitlines()[-1].startswith("vqa-mc: ")
     assert sorted(Path().iterdir()) == before
-
-
-def test_the_help_names_an_example(transfer):
-    code, out, _ = transfer("--help")
-    assert code == 0
-    assert "Example: vqa-mc transfer vqa_mc --features" in " ".join(out.split())
 
 
 def test_saved_figures_have_no_folders_of_the_user(tmp_path):

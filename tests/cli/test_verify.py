@@ -67,11 +67,7 @@ def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"seed": -1}, "--seed -1: expected"),
-        ({"outputs": "x"}, "settings of another version"),
-    ],
+    ("change", "message"), [({"seed": -1}, "--seed -1: expected"), ({"outputs": "x"}, "settings of another version")]
 )
 def test_settings_of_a_certificate_are_checked_like_those_of_a_user(run, audited, change, message):  # noqa: F811
     data, certificate = audited

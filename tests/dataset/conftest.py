@@ -6,13 +6,14 @@ import warnings
 import pytest
 
 from hf_vqa_mc.errors import CountMismatch
-from tests.dataset import raw_files
+from tests.dataset.fixtures import glove
+from tests.sources import fixtures
 
 
 @pytest.fixture(scope="session")
 def cocoqa_files(tmp_path_factory):
     """A folder with COCO-QA's files, tiny."""
-    return raw_files.cocoqa(tmp_path_factory.mktemp("raw") / "cocoqa")
+    return fixtures.write_cocoqa(tmp_path_factory.mktemp("raw") / "cocoqa")
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +21,7 @@ def glove_file(tmp_path_factory, cocoqa_files):
     """Word vectors for it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountMismatch)
-        return raw_files.glove(tmp_path_factory.mktemp("vectors") / "glove.txt", cocoqa_files)
+        return glove(tmp_path_factory.mktemp("vectors") / "glove.txt", cocoqa_files)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from PIL import Image
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.io.outputs import MANIFEST
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
+from hf_vqa_mc.sources.source import read_triplets
+from hf_vqa_mc.text.normalisation import words
 
 ABOUT = {
     "title": "Made-up QA",
@@ -131,3 +133,15 @@ def tree_bytes(folder: Path) -> dict[str, bytes]:
     """Every file below a folder, except the list of them."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / MANIFEST)
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def glove(path: Path, cocoqa: Path, seed: int = 0) -> Path:
+    """A GloVe file with a random vector for each word of COCO-QA's questions."""
+    questions = read_triplets("cocoqa", cocoqa)["question"].to_pylist()
+    rng = Random(seed)
+    lines = [
+        f"{word} {' '.join(f'{rng.gauss(0, 1):.4f}' for _ in range(8))}"
+        for word in sorted({word for question in questions for word in words(question)})
+    ]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path

@@ -77,12 +77,6 @@ def test_with_images_gives_every_row_its_image(built):
             assert colour(row["image"]) == colour_of(row["image_id"])
 
 
-def test_an_image_of_two_splits_is_found_from_both(built):
-    ds = with_images(load(built, "made_iou_qou"), built)
-    assert ds["train"][0]["image_id"] == ds["test"][0]["image_id"] == "0"
-    assert colour(ds["train"][0]["image"]) == colour(ds["test"][0]["image"]) == colour_of("0")
-
-
 def test_streamed_rows_get_their_images_too(built):
     ds = with_images(load(built, "made_iou_qou", streaming=True), built)
     assert isinstance(ds, datasets.IterableDatasetDict)
@@ -244,13 +238,6 @@ def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
     shutil.rmtree(tmp_path / "data" / "test")
     with pytest.raises(InputError, match=r"1 of 2 missing: test/images/5.png \(image_id 'test-5'\)"):
         find_images(both, tmp_path)
-
-
-def test_missing_images_are_counted_and_the_first_named(tmp_path):
-    draw_images(tmp_path, table(("1", "1.png")))
-    wanted = table(*((str(i), f"v7w_{i}.jpg") for i in range(1, 10)))
-    with pytest.raises(InputError, match=r"8 of 9 missing: v7w_2.jpg \(image_id '2'\); .*v7w_6.jpg.* and 3 more"):
-        find_images(wanted, tmp_path)
 
 
 def test_an_image_that_lies_there_twice_is_refused(tmp_path):

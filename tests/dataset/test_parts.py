@@ -19,8 +19,6 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import parts
 from hf_vqa_mc.dataset.build_inputs import put_vectors, stored_vectors
-from hf_vqa_mc.dataset.parts import _decoys_per_row
-from hf_vqa_mc.decoys.statistics import decoys_per_row
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.cluster import Storage
 from hf_vqa_mc.text.normalisation import comparable
@@ -111,14 +109,6 @@ def test_the_figures_of_all_parts_are_those_of_their_rows(built):
         assert found["prior_rule"][split] == pytest.approx(
             expected, abs=0.02 * (len(found["choices_per_row"][split]) > 1) + 1e-9
         )
-
-
-@pytest.mark.parametrize("sizes", [{"4": 3}, {"2": 1, "7": 1}, {"3": 2, "5": 2}, {"1": 9}, {"2": 1, "4": 1, "9": 1}])
-def test_k_from_counts_is_that_of_the_rows(sizes):
-    import numpy as np
-
-    rows = [[0] * int(size) + [-1] * (9 - int(size)) for size, count in sizes.items() for _ in range(count)]
-    assert _decoys_per_row(sizes) == decoys_per_row(np.array(rows, np.int32))
 
 
 def test_the_card_says_how_the_questions_were_divided(built):

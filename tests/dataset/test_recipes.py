@@ -71,10 +71,7 @@ def test_unknown_names_are_reported_before_work_starts(bare: list[dict[str, Any]
     ],
 )  # fmt: skip
 def test_a_setting_out_of_its_range_is_named(field: str, value: Any) -> None:
-    with pytest.raises(
-        InputError,
-        match=field.replace("_", "."),
-    ):
+    with pytest.raises(InputError, match=field.replace("_", ".")):
         Settings(**{field: value})
 
 

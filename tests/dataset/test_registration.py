@@ -44,6 +44,7 @@ def test_datasets_still_has_the_private_names_that_register_needs():
     assert fields <= set(load.DatasetModule.__dataclass_fields__)
 
 
+@pytest.mark.slow
 def test_load_dataset_builds_from_raw_files(run, cocoqa_files, glove_file):
     done = run(
         """

@@ -6,7 +6,6 @@ import os
 import random
 import resource
 import signal
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from hf_vqa_mc.data.inventory import INVENTORY, configs_of, read_inventory
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import atomic
-from hf_vqa_mc.io.atomic import NewFolder, exchange, new_folder
+from hf_vqa_mc.io.atomic import exchange, new_folder
 from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_output, read_manifest
 from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, tree_bytes
 from tests.dataset.one_build import POINTS, start, start_whole
@@ -63,7 +62,10 @@ def output(tmp_path):
     return tmp_path / "here" / "vqa_mc"
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(one, marks=[] if one in ("card", "between renames") else pytest.mark.slow) for one in POINTS],
+)
 def test_a_build_killed_at_any_step_leaves_the_old_or_the_new_folder(output, point):
     assert finish(start(output, "made", 0)) == 0
     old = seed_of(output)
@@ -74,13 +76,6 @@ def test_a_build_killed_at_any_step_leaves_the_old_or_the_new_folder(output, poi
         assert (seed_of(output) == old) == (not point.startswith("after"))
     build(output, "other")
     assert {*seed_of(output)} == {"made_iou", "made_qou", "made_iou_qou", "other_iou"}
-    assert siblings(output) == []
-
-
-def test_a_first_build_killed_before_completion_leaves_no_output(output):
-    assert finish(start(output, "made", 0, "card")) == -signal.SIGKILL
-    assert not output.exists()
-    build(output)
     assert siblings(output) == []
 
 
@@ -121,30 +116,6 @@ def test_two_builds_into_one_folder_both_end_up_in_it(output):
     assert [finish(process) for process in processes] == [0, 0]
     assert len(seed_of(output)) == 6
     assert siblings(output) == []
-
-
-def test_two_concurrent_builds_of_one_source_leave_one_complete(output):
-    processes = [start(output, "made", seed) for seed in (0, 1)]
-    assert [finish(process) for process in processes] == [0, 0]
-    assert len(seed_of(output)) == 3
-    assert siblings(output) == []
-
-
-def test_a_living_build_is_not_taken_for_a_leftover(output):
-    with new_folder(output, BUILT) as other:
-        (other.tree / "unfinished").write_text("")
-        build(output)
-        assert (other.tree / "unfinished").exists()
-    assert siblings(output) == []
-
-
-def test_folders_that_only_resemble_leftovers_are_kept(output):
-    names = [".vqa_mc.partial", ".vqa_mc.abcdefgh.part", ".other.abcdefgh.partial"]
-    for name in names:
-        (output.parent / name).mkdir()
-    (output.parent / ".vqa_mc.zzzzzzzz.partial").mkdir()  # this one is
-    build(output)
-    assert siblings(output) == sorted(names)
 
 
 def test_where_the_kernel_cannot_exchange_two_renames_do(output, monkeypatch):
@@ -317,23 +288,6 @@ def test_kept_files_are_linked_or_copied(output, monkeypatch):
     assert kept.read_bytes() == content
 
 
-def test_a_full_disk_gives_a_one_line_error_and_leaves_no_files(tmp_path):
-    disk = tmp_path / "small"
-    disk.mkdir()
-    if (
-        os.geteuid()
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20k", "tmpfs", disk], check=False).returncode
-    ):
-        pytest.skip("needs root, to mount a small disk")
-    try:
-        with pytest.raises(OSError, match=rf"No space left on device.*{disk}/vqa_mc") as e:
-            build(disk / "vqa_mc")
-        assert e.value.errno == errno.ENOSPC
-        assert list(disk.iterdir()) == []
-    finally:
-        subprocess.run(["umount", disk], check=True)
-
-
 def test_a_limit_on_file_size_is_one_clear_line_and_keeps_the_old_folder(output):
     build(output)
     old = tree_bytes(output)
@@ -385,14 +339,6 @@ def test_builds_in_threads_of_one_process_do_not_meet(output):
         thread.join()
     assert {*seed_of(output)} == {"one_iou", "two_iou", "three_iou"}
     assert siblings(output) == []
-
-
-def test_an_unpublished_folder_leaves_no_files(output):
-    with new_folder(output, BUILT) as unused:
-        assert isinstance(unused, NewFolder)
-        assert unused.tree.is_dir()
-    assert siblings(output) == []
-    assert not output.exists()
 
 
 def test_the_working_directory_is_no_output(tmp_path, monkeypatch):

@@ -109,29 +109,6 @@ def check_coverage(variant: BuiltVariant) -> None:
     }
 
 
-def check_prior_rule(variant: BuiltVariant) -> None:
-    """Eq. 2, word for word."""
-    rows = shown(variant)
-    as_target = Counter(comparable(c.text) for row in rows["train"] for c in row if c.kind == "target")
-    as_decoy = Counter(comparable(c.text) for row in rows["train"] for c in row if c.kind != "target")
-    sizes = sorted(len(row) - 1 for row in rows["train"])
-    k = sizes[len(sizes) // 2]
-
-    def likelihood(choice: Choice) -> float:
-        t, d = as_target[comparable(choice.text)], as_decoy[comparable(choice.text)]
-        return t / (t + d / k) if t + d else 0.5
-
-    assert list(variant.statistics["prior_rule"]) == [split for split in rows if split != "train"]
-    for split, figures in variant.statistics["prior_rule"].items():
-        score = 0.0
-        for row in rows[split]:
-            best = max(map(likelihood, row))
-            tied = [c for c in row if likelihood(c) == pytest.approx(best)]
-            score += sum(c.kind == "target" for c in tied) / len(tied)
-        assert figures["accuracy"] == pytest.approx(score / len(rows[split]))
-        assert figures["chance"] == pytest.approx(sum(1 / len(row) for row in rows[split]) / len(rows[split]))
-
-
 def check_everything(table: pa.Table, settings: Settings, names: list[str], released: bool = False) -> None:
     vectors = vectors_for(table)
     made = {v.name: v for v in build_variants(table, names, vectors, settings)}
@@ -142,7 +119,6 @@ def check_everything(table: pa.Table, settings: Settings, names: list[str], rele
         check_repeated(variant, alone)
         check_neutrality(variant)
         check_coverage(variant)
-        check_prior_rule(variant)
 
 
 @pytest.mark.parametrize("combine", ["distinct", "paper"])

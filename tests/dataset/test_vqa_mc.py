@@ -91,11 +91,7 @@ def test_every_setting_is_a_parameter_with_the_same_default():
     assert VqaMcConfig(name="x", source="cocoqa", variant="iou").settings() == DecoySettings()
 
 
-CHANGES = {
-    "a setting": {"seed": 1},
-    "decoys_per_set": {"decoys_per_set": 2},
-    "vectors": {"word_vectors": "corpus"},
-}
+CHANGES = {"a setting": {"seed": 1}, "decoys_per_set": {"decoys_per_set": 2}, "vectors": {"word_vectors": "corpus"}}
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -13,7 +13,6 @@ from tests.decoys.small_worlds import build, candidates_of, random_vectors, trip
 
 COLORS = ("red", "blue", "green", "orange", "white")
 NUMBERS = ("two", "three", "four", "seven", "nine")
-FRUITS = ("apple", "orange", "banana", "pear", "cherry")
 PLAUSIBLE = Settings(preset="plausible")
 
 

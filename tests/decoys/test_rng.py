@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled, text_hashes
@@ -22,7 +21,6 @@ def splitmix64(start: int, first: int, second: int) -> int:
     return bits
 
 
-@examples(deadline=None)
 @given(BITS, BITS, BITS, st.integers(1, 2**31 - 1))
 def test_draws_are_those_of_splitmix64(start: int, first: int, second: int, size: int) -> None:
     bits = splitmix64(start, first, second)
@@ -41,7 +39,6 @@ def test_hashes_are_those_of_blake2b_on_every_machine() -> None:
     assert text_hashes(["abc", "日本"]).tolist() == [0x5995D533D814BBD8, 0x3A9B54E1CF3533E8]
 
 
-@examples(deadline=None)
 @given(st.lists(BITS, min_size=1, max_size=30, unique=True), BITS, BITS, st.data())
 def test_leaving_things_out_leaves_the_order_of_the_others_as_it_is(
     things: list[int], start: int, first: int, data: st.DataObject

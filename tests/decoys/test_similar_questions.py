@@ -83,7 +83,7 @@ NUMBERS = st.floats(-4, 4, width=32).map(lambda number: round(number, 3))
 ROW = st.lists(NUMBERS, min_size=3, max_size=3)
 
 
-@examples(max_examples=80, deadline=None)
+@examples(max_examples=80)
 @given(
     st.lists(ROW, min_size=2, max_size=7),
     st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=6), min_size=2, max_size=40),
@@ -125,7 +125,7 @@ def outliers() -> dict[str, tuple[Mapping[str, Sequence[float]], list[str]]]:
 
 
 @pytest.mark.parametrize("name", outliers())
-@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_outliers_are_found_as_by_brute_force(name: str, alone: bool) -> None:
     more_vectors, questions = outliers()[name]
     vectors = word_vectors({**PLAIN, **more_vectors})

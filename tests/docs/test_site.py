@@ -46,6 +46,7 @@ def site(tmp_path_factory):
     return tmp_path / "site"
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_warnings_and_links_its_pages(site):
     assert {page.stem for page in site.glob("*.html")} >= {page.stem for page in DOCS.glob("*.md")}
     assert "fail_above" in (site / "api.html").read_text("utf-8")
@@ -53,6 +54,7 @@ def test_the_site_builds_without_warnings_and_links_its_pages(site):
     assert all(setting in models for model in MODELS.values() for setting in (model.name, *model.defaults()))
 
 
+@pytest.mark.slow
 def test_the_page_of_commands_has_every_verb_and_option_in_the_groups_of_the_help(site):
     page = (site / "cli.html").read_text("utf-8")
     assert [unescape(title) for title in re.findall(r"<h2>(.*?)<a", page)] == [*PANELS]

@@ -14,7 +14,10 @@ from tests.killed import finish
 ENGINES = ("gqa", "tdiuc")
 KILLS = [
     *(("tdiuc", point) for point in POINTS),
-    *(("gqa", point) for point in ("files", "before exchange", "between renames")),  # its process starts slowly
+    *(
+        pytest.param("gqa", point, marks=pytest.mark.slow)  # its process starts slowly
+        for point in ("files", "before exchange", "between renames")
+    ),
 ]
 
 

@@ -36,7 +36,9 @@ def made(tmp_path_factory):
     return folder, frame, made.folder
 
 
-@pytest.mark.parametrize(("model", "settings"), [("mlp-iqa", {"hidden_size": 32}), ("bow-q-i", {})])
+@pytest.mark.parametrize(
+    ("model", "settings"), [("mlp-iqa", {"hidden_size": 32}), pytest.param("bow-q-i", {}, marks=pytest.mark.slow)]
+)
 def test_what_it_saw_in_training_is_gone_without_the_image(made, tmp_path, model, settings):
     folder, _, features = made
     given = {"word_vectors": "corpus"} if model == "mlp-iqa" else {}

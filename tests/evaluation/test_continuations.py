@@ -120,7 +120,7 @@ def case(request):
     return model, prompts, scores, shares
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.data())
 def test_scores_are_those_of_a_loop_over_tokens(case, data):
     model, prompts, scores, _ = case

@@ -347,19 +347,6 @@ def test_what_is_answered_without_the_image_leads_to_an_audit_and_an_image_that_
     assert "The accuracy of no-image is above that of full" in repr(result)
 
 
-def test_a_gain_below_zero_is_explained(tmp_path):
-    frame = worlds.benchmark(96)
-
-    def misled(prompt):
-        right = prompt.choices.index(frame.set_index("question").choices[prompt.question][0])
-        return (right + 1) % 4 if prompt.images and hash(prompt.question) % 3 else 0
-
-    with_first = frame.assign(label=0)
-    result = vm.evaluate(with_first, model=misled, output=tmp_path / "run")
-    assert "The accuracy of no-image is above that of full: what no-image hides misleads the model." in repr(result)
-    assert "Seeing everything misleads the model: -" in (tmp_path / "run" / "report.html").read_text("utf-8")
-
-
 def test_a_function_is_a_model():
     result = vm.evaluate(worlds.benchmark(), model=lambda prompt: worlds.color_of(prompt) or 2)
     assert accuracy(result) == {"full": 1.0, "no-image": 0.25}

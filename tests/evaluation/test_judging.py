@@ -201,6 +201,7 @@ def test_the_verdicts_are_about_the_texts_of_layouts_that_store_the_target_separ
     assert (table.wordnet == (table.choice == "plane")).all()
 
 
+@pytest.mark.slow
 def test_a_remedy_takes_the_verdicts_of_a_judge(tmp_path, untrained_report_probes):
     table = benchmark()
     vm.judge(table, model=Knows(), output=tmp_path / "run")

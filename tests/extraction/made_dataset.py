@@ -6,28 +6,26 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.extraction import store
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.io.atomic import new_file
+from tests.configs import write_configs
 from tests.extraction.tiny_models import noise
 
 
 def make(folder: Path, n_images: int, splits: tuple[str, ...] = ("train", "test")) -> Path:
     """A dataset with one config, made, that asks twice about images 0 to n_images."""
+    tables = {}
     for number, split in enumerate(splits):
         ids = [str(image) for image in range(n_images) if image % len(splits) == number] * 2
         n = len(ids)
         rows = {"question_id": [f"{split}-{row}" for row in range(n)], "image_id": ids, "question": ["what?"] * n,
                 "choices": [["a", "b"]] * n, "label": [0] * n}  # fmt: skip
-        (folder / "made").mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(rows), folder / "made" / f"{split}-00000.parquet")
-    paths = "\n".join(f"  - split: {split}\n    path: made/{split}-*.parquet" for split in splits)
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: made\n  data_files:\n{paths}\n---\n")
-    return folder
+        tables[split] = pa.table(rows)
+    return write_configs(folder, {"made": tables})
 
 
 def draw(folder: Path, n_images: int) -> Path:

@@ -70,6 +70,7 @@ def test_the_input_is_the_centre_of_the_image_scaled_around_zero(backbone):
     np.testing.assert_allclose(pixels, np.broadcast_to([[[0]], [[1]], [[-127 / 128]]], pixels.shape))
 
 
+@pytest.mark.slow
 @needs_packages
 def test_photographs_of_the_same_object_are_nearest_neighbours(backbone, real_data):
     objects = {}

@@ -61,7 +61,7 @@ def test_each_layout_gives_the_regions_that_were_written(questions, image_ids, t
     np.testing.assert_array_equal(ImageFeatures(copy).tensors(image_ids)["region_boxes"], tensors["region_boxes"])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=8), files=st.integers(1, 3))
 def test_images_with_different_numbers_of_regions_come_back_from_whichever_file(tmp_path_factory, counts, files):
     folder, rng = tmp_path_factory.mktemp("store"), np.random.default_rng(len(counts))
@@ -171,20 +171,14 @@ def test_missing_and_broken_images_can_be_skipped(questions, image_ids, tmp_path
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [
-        ("grid", 7),
-        ("backbone", "pixels"),
-        ("images", Path("val2014")),
-        ("detector", "some/detr"),
-        ("workers", 2),
-    ],
+    [("grid", 7), ("backbone", "pixels"), ("images", Path("val2014")), ("detector", "some/detr"), ("workers", 2)],
 )
 def test_options_that_read_images_are_rejected(questions, tmp_path, option, value):
     with pytest.raises(InputError, match=f"{option}: regions imports finished features"):
         vm.features(str(questions), "made", regions=tmp_path, output=tmp_path / "store", **{option: value})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(edges=st.lists(st.tuples(*[st.floats(0, 1)] * 4), min_size=1, max_size=6), size=st.integers(1, 14))
 def test_the_weights_of_a_box_sum_to_one_and_are_its_shares_of_the_cells(edges, size):
     boxes = np.sort(np.array(edges).reshape(-1, 2, 2), 1).reshape(-1, 4)

@@ -36,7 +36,7 @@ def taken(folder, kind, numbers):
     return store.take([store.locations[hash_of(number)] for number in numbers])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_features_come_back_in_the_requested_order_from_whichever_file(tmp_path_factory, sizes, seed):
     folder = tmp_path_factory.mktemp("store")

@@ -35,7 +35,7 @@ def plain(vectors, text):
     return known.mean(0) if len(known) else np.zeros(vectors.dim, np.float32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some=st.lists(texts, max_size=8))
 def test_a_text_is_the_mean_of_its_words_that_have_a_vector(vectors, some):
     features = TextFeatures.of(vectors, some)
@@ -45,7 +45,7 @@ def test_a_text_is_the_mean_of_its_words_that_have_a_vector(vectors, some):
     np.testing.assert_allclose(encoded, np.reshape(expected, (-1, 4)), atol=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some=st.lists(texts, max_size=8))
 def test_words_come_in_order_and_padding_after_them(vectors, some):
     features = TextFeatures.of(vectors, some)
@@ -60,7 +60,7 @@ def test_words_come_in_order_and_padding_after_them(vectors, some):
         assert not row[~there].any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(some=st.lists(texts, min_size=1, max_size=8), draw=st.randoms())
 def test_a_text_is_the_same_number_by_number_whichever_texts_it_comes_with(vectors, some, draw):
     features = TextFeatures.of(vectors, some)
@@ -70,7 +70,7 @@ def test_a_text_is_the_same_number_by_number_whichever_texts_it_comes_with(vecto
     np.testing.assert_array_equal(features.encode([some[at] for at in order]), alone[order])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(some=st.lists(texts, max_size=8))
 def test_what_was_saved_is_loaded_and_saved_again_the_same_bytes(vectors, tmp_path_factory, some):
     folder = tmp_path_factory.mktemp("saved")

@@ -78,15 +78,6 @@ def create(request: "HubHandler") -> None:
     request.answer({"url": url, "name": name, "id": name})
 
 
-@route("DELETE", "/api/repos/delete")
-def delete(request: "HubHandler") -> None:
-    body = request.json()
-    name = f"{body['organization']}/{body['name']}"
-    repository = request.find(body.get("type"), name, write=True)
-    del request.hub.repositories[repository.kind, name]
-    request.answer({})
-
-
 @route("GET", rf"/api/{REPOSITORY}(?:/revision/(?P<revision>[^/]+))?")
 def info(request: "HubHandler", kind: str, name: str, revision: str | None) -> None:
     repository = request.find(kind, name)
@@ -136,27 +127,12 @@ def refs(request: "HubHandler", kind: str, name: str) -> None:
     request.answer({**body, "converts": [], "pullRequests": []})
 
 
-@route("GET", rf"/api/{REPOSITORY}/commits/(?P<revision>[^/]+)")
-def commits(request: "HubHandler", kind: str, name: str, revision: str) -> None:
-    history = request.find(kind, name).history(revision)
-    body = [{**_last(one), "message": one.message, "authors": [{"user": one.author}]} for one in history]
-    request.answer(body)
-
-
-@route("POST DELETE", rf"/api/{REPOSITORY}/(?P<what>branch|tag)/(?P<given>[^/]+)")
-def reference(request: "HubHandler", kind: str, name: str, what: str, given: str) -> None:
-    repository = request.find(kind, name, write=True)
-    names = repository.branches if what == "branch" else repository.tags
-    if request.command == "DELETE":
-        if names.pop(given, None) is None:
-            raise Refused(404, f"no {what} {given}", "RevisionNotFound")
-        request.answer({})
-        return
-    body = request.json()
-    new = given if what == "branch" else body["tag"]
-    if new in names:
+@route("POST", rf"/api/{REPOSITORY}/tag/(?P<given>[^/]+)")
+def tag(request: "HubHandler", kind: str, name: str, given: str) -> None:
+    repository, new = request.find(kind, name, write=True), request.json()["tag"]
+    if new in repository.tags:
         raise Refused(409, f"Reference {new} exists already")
-    names[new] = repository.at(body.get("startingPoint", "main") if what == "branch" else given).oid
+    repository.tags[new] = repository.at(given).oid
     request.answer({})
 
 

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ from hf_vqa_mc.cli.audit_app import FIELDS
 from tests.hub.pushing import TOKEN, environment
 from tests.hub.repositories import Repository
 
-pytest.importorskip("gradio")
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.filterwarnings("ignore")  # of gradio_client
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("gradio") is None, reason="gradio is not installed"),
+    pytest.mark.filterwarnings("ignore"),  # of gradio_client
+]
 NONE = [""] * len(FIELDS)
 CHOICES = ["much longer", "a", "b", "c"]
 ROWS = [
@@ -47,7 +51,6 @@ def ask(hub, tmp_path):
             server.kill()
 
 
-@pytest.mark.slow
 def test_a_visitor_audits_a_file_but_neither_paths_nor_private_datasets(ask, hub, tmp_path):
     from gradio_client import handle_file
 

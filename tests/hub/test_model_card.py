@@ -242,7 +242,7 @@ def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text, ste
         check_page(changed(path, text), tmp_path)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(path=st.sampled_from(PATHS), text=st.text(alphabet=st.characters() | st.sampled_from("`|#-\n\\<")))
 def test_nor_does_random_text(path, text, tmp_path_factory):
     check_page(changed(path, text), tmp_path_factory.mktemp("best"))
@@ -269,12 +269,7 @@ def test_text_is_escaped():
     assert block("a\n```\n", "sh") == "````sh\na\n```\n````"
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"written_by": "someone"}, "vqa-mc train did not write this"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [({"written_by": "someone"}, "vqa-mc train did not write this")])
 def test_an_invalid_record_is_rejected(tmp_path, changes, message):
     with pytest.raises(InputError, match=message):
         read_record(write_record(tmp_path, **changes))

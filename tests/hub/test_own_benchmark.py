@@ -112,7 +112,7 @@ def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
     assert vm.features(copy, backbone="pixels", output="features").to_dict()["images"] == 100
 
 
-@pytest.mark.parametrize("form", [as_parquet_folder, as_dataset_dict])
+@pytest.mark.parametrize("form", [as_parquet_folder, pytest.param(as_dataset_dict, marks=pytest.mark.slow)])
 def test_a_remedied_folder_has_its_images_whatever_it_was(form, rows, tmp_path, hub_here):
     fixed = vm.remedy(form(rows, tmp_path), images="images", guarantee="choices")
     fixed.save("closed")
@@ -193,7 +193,7 @@ def test_an_output_of_another_form_is_refused_with_the_remedy(dataset, output, m
         vm.remedy(dataset, output=output, guarantee="choices")
 
 
-@pytest.mark.parametrize("option", ["csv", "folder"])
+@pytest.mark.parametrize("option", [pytest.param("csv", marks=pytest.mark.slow), "folder"])
 def test_the_next_steps_publish_with_the_images_and_only_if_none_is_missing(option, rows, tmp_path):
     as_csv(rows, tmp_path)
     (tmp_path / "images").rename(tmp_path / "elsewhere")

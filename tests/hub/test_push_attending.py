@@ -17,6 +17,7 @@ from tests.training import paired_worlds, toy_dataset
 
 ATTENDING = ("mcb-a", "hiecoatt-answers", "bottom-up", "mac", "nmn", "rau")
 EXPLAINING = "counter-example"
+NAMES = ["mac", EXPLAINING, *(pytest.param(name, marks=pytest.mark.slow) for name in ATTENDING if name != "mac")]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")  # of huggingface_hub
 QUESTION = {"question": "What colour is it?"}
 
@@ -67,7 +68,7 @@ def answers(name, task):
     return found
 
 
-@pytest.mark.parametrize("name", [*ATTENDING, EXPLAINING])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_pushed_model_answers_as_the_folder_does(hub_here, run, name):
     folder, repository = run(name).model_folder, f"ada/{name}"
     pushed = vm.push("model", repository, folder=folder)
@@ -79,7 +80,7 @@ def test_a_pushed_model_answers_as_the_folder_does(hub_here, run, name):
     assert answers(repository, task) == answers(str(folder), task)
 
 
-@pytest.mark.parametrize("name", [*ATTENDING, EXPLAINING])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_card_has_the_figures_and_settings_of_the_run(run, name):
     done = run(name)
     (readme, *_) = vm.push("model", f"ada/{name}", folder=done.model_folder, dry_run=True).shipment.files
@@ -115,7 +116,7 @@ def shown(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@pytest.mark.parametrize("name", [*ATTENDING, EXPLAINING])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_examples_of_the_card_run(run, name, monkeypatch, tmp_path):
     folder = run(name).model_folder
     (readme, *_) = vm.push("model", f"ada/{name}", folder=folder, dry_run=True).shipment.files

@@ -272,6 +272,7 @@ def test_a_connection_that_breaks_is_resumed(hub, built, vqa_mc):
     assert sent(hub) == as_sent(hub, built)
 
 
+@pytest.mark.slow
 def test_a_hub_that_fails_at_the_commit_has_changed_nothing(hub, built, vqa_mc):
     hub.faults.append(Fault("POST", "/commit/main", status=500))
     done = vqa_mc("push", "dataset", NAME, "--folder", built)
@@ -387,20 +388,6 @@ def test_a_path_that_leads_out_of_the_folder_is_rejected(built, vqa_mc, tmp_path
     done = vqa_mc("push", "dataset", NAME, "--dry-run")
     assert done.returncode == 2
     assert "test-00000-of-00001.parquet'; expected CONFIG/FILE" in last_line(done)
-
-
-@pytest.mark.slow
-def test_options_of_the_other_kind_are_rejected(vqa_mc):
-    assert "--metric wups is only for push metric" in last_line(vqa_mc("push", "dataset", NAME, "--metric", "wups"))
-    assert "--folder . is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--folder", "."))
-    assert "--replace is only for push dataset" in last_line(vqa_mc("push", "metric", "ada/wups", "--replace"))
-
-
-@pytest.mark.slow
-def test_help_has_an_example_of_each(vqa_mc):
-    printed = vqa_mc("push", "-h", COLUMNS="200").stdout
-    for kind in ("dataset", "model", "metric"):
-        assert f"Example: vqa-mc push {kind} NAMESPACE/" in printed
 
 
 def test_python_lists_what_a_push_would_send(built, tmp_path, hub_here):

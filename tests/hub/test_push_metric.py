@@ -48,15 +48,6 @@ def test_a_space_of_another_name_loads_too(vqa_mc, process):
 
 
 @pytest.mark.slow
-def test_a_private_space_is_rejected_without_a_token(vqa_mc, process, hub):
-    assert vqa_mc("push", "metric", "ada/mc_accuracy", "--private").returncode == 0
-    assert hub.repositories["space", "ada/mc_accuracy"].private
-    refused = process("-c", LOAD, "ada/mc_accuracy", token=None)
-    assert refused.returncode == 1
-    assert "0.5" not in refused.stdout
-
-
-@pytest.mark.slow
 def test_a_dry_run_of_a_metric_asks_the_hub_nothing(hub, vqa_mc):
     done = vqa_mc("push", "metric", "ada/wups", "--dry-run", "--json", token=None)
     plan = json.loads(done.stdout)

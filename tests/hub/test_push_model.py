@@ -14,33 +14,16 @@ from hf_vqa_mc.hub.shipment import Request
 from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
 from tests.hub.pushing import json_of, last_line
-from tests.hub.repositories import Fault
 from tests.training import toy_dataset
 
 NAME = "ada/mlp-qa"
 ANSWERS = "import json, sys; from tests.hub.checkpoints import answers; print(json.dumps(answers(sys.argv[1])))"
-PULL = """
-import sys
-import hf_vqa_mc.models
-from transformers import AutoModelForMultipleChoice
-try:
-    AutoModelForMultipleChoice.from_pretrained(sys.argv[1], token=False)
-except OSError as error:
-    print(error)
-print(AutoModelForMultipleChoice.from_pretrained(sys.argv[1]).config.hidden_size)
-"""
 
 
 @pytest.fixture(scope="session")
 def best(tmp_path_factory):
     """RUN/best; not to be changed."""
     return write_checkpoint(tmp_path_factory.mktemp("run") / "best")
-
-
-@pytest.fixture(scope="session")
-def other(tmp_path_factory):
-    """Another run's, of the same model."""
-    return write_checkpoint(tmp_path_factory.mktemp("other") / "best", seed=1, best_step=7)
 
 
 def sent(hub, name=NAME):
@@ -91,15 +74,6 @@ def test_downloaded_files_and_pushed_again_changes_nothing(hub, best, vqa_mc, pr
 
 
 @pytest.mark.slow
-def test_another_run_replaces_the_model_and_nothing_else(hub, best, other, vqa_mc):
-    vqa_mc("push", "model", NAME, "--folder", best)
-    hub.repositories["model", NAME].write("main", {"LICENSE": b"mine"}, title="by hand")
-    done = vqa_mc("push", "model", NAME, "--folder", other)
-    assert f"updated {hub.address}/{NAME} (public)" in done.stdout
-    assert sent(hub) == {**page(other), "LICENSE": b"mine"}
-
-
-@pytest.mark.slow
 def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
     before = tree_bytes(best)
     done = vqa_mc("push", "model", NAME, "--folder", best, "--private", "--dry-run", token=None)
@@ -131,51 +105,6 @@ def test_the_dry_run_says_what_stays_here(best, tmp_path):
     (folder / "training_args.bin").write_bytes(b"pickled")
     result = vm.push("model", NAME, folder=folder, dry_run=True)
     assert repr(result).splitlines()[-1] == "not sent: training_args.bin (not part of a checkpoint)"
-
-
-@pytest.mark.slow
-def test_a_private_model_is_there_for_its_owner_only(hub, best, vqa_mc, process):
-    done = vqa_mc("push", "model", NAME, "--folder", best, "--private")
-    assert "(private)" in done.stdout
-    assert hub.repositories["model", NAME].private
-    pulled = process("-c", PULL, NAME)
-    assert f"{NAME} is not a local folder and is not a valid model identifier" in pulled.stdout
-    assert "private repository" in pulled.stdout
-    assert json_of(pulled) == 8
-
-
-@pytest.mark.slow
-def test_without_a_token_a_private_model_is_not_made(hub, best, vqa_mc):
-    done = vqa_mc("push", "model", NAME, "--folder", best, "--private", token=None)
-    assert done.returncode == 2
-    assert "no Hub token: run hf auth login, or set HF_TOKEN" in last_line(done)
-    assert hub.repositories == {}
-
-
-@pytest.mark.slow
-def test_an_upload_that_broke_off_has_changed_nothing_and_the_next_resumes(hub, best, vqa_mc):
-    hub.faults.append(Fault("PUT", "/objects/", cut=100))  # this one is taken up again
-    hub.faults.append(Fault("POST", "/commit/main", status=500))
-    done = vqa_mc("push", "model", NAME, "--folder", best)
-    assert done.returncode == 1
-    assert last_line(done).endswith("push again to resume")
-    assert sent(hub) == {}
-    hub.requests.clear()
-    assert vqa_mc("push", "model", NAME, "--folder", best).returncode == 0
-    assert hub.paths_of("PUT", "/objects/") == []
-    assert sent(hub) == page(best)
-
-
-@pytest.mark.slow
-def test_somebody_elses_commit_meanwhile_is_reported_and_kept(hub, best, vqa_mc):
-    def theirs():
-        hub.repositories["model", NAME].write("main", {"NOTES": b"theirs"}, title="theirs")
-
-    hub.faults.append(Fault("PUT", "/objects/", first=theirs))
-    done = vqa_mc("push", "model", NAME, "--folder", best)
-    assert done.returncode == 2
-    assert f"{NAME} was changed by another push; nothing was overwritten" in last_line(done)
-    assert sent(hub) == {"NOTES": b"theirs"}
 
 
 def move(folder, name, to):
@@ -227,17 +156,6 @@ def test_a_run_is_no_checkpoint(best, tmp_path):
 @pytest.mark.slow
 def test_the_checkpoint_has_to_be_named(vqa_mc):
     assert "no checkpoint given; add --folder RUN/best" in last_line(vqa_mc("push", "model", NAME))
-
-
-@pytest.mark.slow
-def test_options_of_other_kinds_are_rejected(vqa_mc):
-    assert "--metric wups is only for push metric; remove it" in last_line(
-        vqa_mc("push", "model", NAME, "--metric", "wups")
-    )
-    assert "--replace is only for push dataset; remove it" in last_line(vqa_mc("push", "model", NAME, "--replace"))
-    assert "--folder . is only for push dataset or model or results; remove it" in last_line(
-        vqa_mc("push", "metric", "ada/wups", "--folder", ".")
-    )
 
 
 def test_an_open_ended_checkpoint_is_pushed_without_word_vectors(tmp_path):

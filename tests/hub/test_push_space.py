@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import audit_app
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.version import __version__
 from tests.hub.pushing import TOKEN
-from tests.hub.repositories import Fault
 
 NAME = "ada/audit"
 
@@ -25,18 +22,3 @@ def test_a_space_is_created_once_and_holds_no_secret(hub_here):
     assert space.files["requirements.txt"] == f"hf_vqa_mc=={__version__}\n".encode()
     assert not any(TOKEN.encode() in content for content in space.files.values())
     assert not vm.push("space", NAME).pushed.changed
-
-
-def test_a_conflict_and_an_interruption_leave_the_space_as_it_was(hub_here):
-    vm.push("space", NAME)
-    space = hub_here.repositories["space", NAME]
-    space.write("main", {"README.md": b"mine\n"}, title="by hand")
-    hub_here.faults = [Fault("POST", "/commit/", first=lambda: space.write("main", {"b": b"b"}, title="other"))]
-    with pytest.raises(InputError, match="was changed by another push"):
-        vm.push("space", NAME)
-    hub_here.faults = [Fault("POST", "/commit/", cut=10, times=9)]
-    with pytest.raises(ConnectionError, match="push again to resume"):
-        vm.push("space", NAME)
-    assert space.files["README.md"] == b"mine\n"
-    hub_here.faults = []
-    assert vm.push("space", NAME).pushed.changed

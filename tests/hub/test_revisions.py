@@ -11,6 +11,7 @@ from tests.hub.repositories import Fault
 from tests.hub.test_untrusted_dataset import NAME, parquet, publish
 
 
+@pytest.mark.slow
 def test_a_certificate_names_the_commit_and_fails_once_the_rows_moved(hub, vqa_mc, tmp_path):
     publish(hub, {"test.parquet": parquet(["x", "y", "z"])})
     repository = hub.repositories["dataset", NAME]

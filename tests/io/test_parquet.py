@@ -16,9 +16,7 @@ from hf_vqa_mc.scoring.predictions import read_predictions
 
 ROWS = 5000
 LONG = "x" * 1000
-COLUMNS = {
-    "zeros": pa.array([b"\0" * 5_000_000]),
-}
+COLUMNS = {"zeros": pa.array([b"\0" * 5_000_000])}
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -15,7 +15,6 @@ from hf_vqa_mc.models import (
     SpatialAttentionVqaConfig,
 )
 from tests.models import plain_attention, plain_mlp
-from tests.models.checkpoints import assert_loaded_in_a_new_process
 
 CELLS, CHANNELS, TEXT = 6, 12, 7
 CO_ATTENTIONS = ("alternating", "parallel")
@@ -83,17 +82,13 @@ def test_equals_the_plain_formulation_in_training_and_evaluation(kind, masked, s
 
 
 @having(st.permutations(range(CELLS)), st.permutations(range(4)), st.sampled_from(MODELS))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_cells_and_choices_can_be_permuted(cells, choices, kind):
     model = made(kind).eval()
     given, _, _ = drawn(kind)
     found = model(**given)
     moved = model(
-        **{
-            **given,
-            "image_grid": given["image_grid"][:, cells],
-            "choice_vectors": given["choice_vectors"][:, choices],
-        }
+        **{**given, "image_grid": given["image_grid"][:, cells], "choice_vectors": given["choice_vectors"][:, choices]}
     )
     torch.testing.assert_close(moved.logits, found.logits[:, choices], atol=1e-6, rtol=1e-6)
     for ours, theirs in zip(found.attentions, moved.attentions, strict=True):
@@ -120,9 +115,7 @@ def test_choice_indices_are_the_same_as_repeated_choice_vectors(kind):
     expected = model(distinct[indices], **given, choice_mask=mask, labels=labels)
     torch.testing.assert_close(found.logits, expected.logits, atol=1e-6, rtol=1e-6)
     torch.testing.assert_close(
-        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)),
-        atol=1e-5,
-        rtol=1e-5,
+        *(torch.autograd.grad(each.loss, list(model.parameters())) for each in (found, expected)), atol=1e-5, rtol=1e-5
     )
 
 
@@ -175,13 +168,6 @@ def test_evaluation_is_deterministic_and_training_has_dropout(kind):
             assert not torch.allclose(one, other, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["spatial", *(pytest.param(kind, marks=pytest.mark.slow) for kind in CO_ATTENTIONS)])
-def test_a_saved_model_is_loaded_by_the_auto_classes_in_a_new_process(kind, preloaded, tmp_path):
-    model = made(kind).eval()
-    given, _, _ = drawn(kind)
-    assert_loaded_in_a_new_process(preloaded / "python", model, given, tmp_path)
-
-
 @pytest.mark.parametrize("kind", MODELS)
 def test_image_grids_of_another_shape_are_rejected(kind):
     given, _, _ = drawn(kind)
@@ -195,11 +181,7 @@ def test_image_grids_of_another_shape_are_rejected(kind):
     [
         (SpatialAttentionVqaConfig, {"attention_size": 0}, "attention_size is 0, expected 1 or more"),
         (SpatialAttentionVqaConfig, {"hidden_size": "many"}, "hidden_size"),
-        (
-            HieCoAttentionVqaConfig,
-            {"co_attention": "paralel"},
-            "co_attention",
-        ),
+        (HieCoAttentionVqaConfig, {"co_attention": "paralel"}, "co_attention"),
         (HieCoAttentionVqaConfig, {"lstm_layers": 0}, "lstm_layers is 0, expected 1 or more"),
         (HieCoAttentionVqaConfig, {"joint_size": "many"}, "joint_size"),
     ],

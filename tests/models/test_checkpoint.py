@@ -68,7 +68,7 @@ def test_options_reach_the_processor(saved):
     assert not processor(["two"], [["mat"]], [picture(0)])["choice_vectors"].any()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_whatever_weights_are_missing_unexpected_or_of_another_shape_are_named(saved, tmp_path_factory, data):
     folder = shutil.copytree(saved, tmp_path_factory.mktemp("changed") / "run")
@@ -119,7 +119,7 @@ def test_no_code_of_a_checkpoint_is_run(copied):
         load_checkpoint(copied)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_truncated_weights_are_rejected(saved, copied, share):
     content = (saved / "model.safetensors").read_bytes()

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.layouts import (
-    ATTENDING,
-    MODULES,
-    layout_text,
-    layouts,
-    program_layout,
-)
+from hf_vqa_mc.models.layouts import ATTENDING, MODULES, layout_text, layouts, program_layout
 from hf_vqa_mc.models.question_texts import NODE, PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
 from tests.models.plain_open_ended import answers_of_units, plain_module_network
 
@@ -91,7 +85,6 @@ SOME = st.sampled_from(["is", "what", "the", "cat", "and", "or", "not", "on", "l
 TEXT = st.one_of(st.text(max_size=40), st.lists(SOME, max_size=130).map(" ".join))
 
 
-@settings(deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=5))
 def test_any_question_has_a_layout_with_inputs_before_their_node(questions):
     for layout in layouts(questions, "text"):
@@ -129,7 +122,7 @@ def _node(draw, module, maps, answers, rows):
     return [MODULES.index(module) + 1, draw(st.integers(1, 5)), *inputs, *[0] * (2 - count), depth]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(nodes(), min_size=1, max_size=5), st.booleans(), st.integers(0, 99))
 def test_any_mixture_of_layouts_gives_the_results_and_gradients_of_one_by_one(rows, reads_question, seed):
     declared = MODELS["nmn"]

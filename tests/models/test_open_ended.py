@@ -19,11 +19,7 @@ from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, Qu
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
-from hf_vqa_mc.models.fitted import (
-    ABSENT,
-    NearestNeighbourForOpenEndedVqa,
-    NearestNeighbourVqaConfig,
-)
+from hf_vqa_mc.models.fitted import ABSENT, NearestNeighbourForOpenEndedVqa, NearestNeighbourVqaConfig
 from hf_vqa_mc.models.model import SIZES, FittedModel
 from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
 from tests.models.checkpoints import picture
@@ -267,11 +263,7 @@ def test_models_with_steps_have_1_to_100(name, steps):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        (
-            "mac",
-            {"step": 3},
-            "unknown setting of mac 'step': did you mean 'steps'. Known: dropout, size",
-        ),
+        ("mac", {"step": 3}, "unknown setting of mac 'step': did you mean 'steps'. Known: dropout, size"),
         ("mac", {"image_size": 3}, "image_size: the image features and questions decide it; remove it"),
         ("mac", {"sees_regions": True}, "sees_regions: the image features and questions decide it; remove it"),
         ("popular-answer", {"size": 3}, "--model-settings size: popular-answer has no settings; remove it"),
@@ -297,7 +289,6 @@ def test_bags_count_words_and_mark_first_second_and_third_words():
     assert bag[6:].tolist() == [1, 0, 1, 0, 1, 0, 0]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6))
 def test_any_text_has_indices_and_a_bag(texts):
     indices, bags = WORDS.indices(texts), WORDS.bags(texts).toarray()
@@ -422,7 +413,6 @@ def plain_nearest(bags, answers, query, neighbours, images=None, image=None):
 
 
 @pytest.mark.parametrize("sees_image", [False, True])
-@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), neighbours=st.integers(1, 9))
 def test_nearest_neighbours_equal_a_search_over_all_training_questions(sees_image, seed, neighbours):
     rng = torch.Generator().manual_seed(seed)
@@ -479,7 +469,7 @@ REGION_MODELS = [name for name in TRAINED if "image_regions" in MODELS[name].inp
 
 
 @pytest.mark.parametrize("name", REGION_MODELS)
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(
     counts=st.lists(st.integers(1, 6), min_size=4, max_size=4),
     padding=st.integers(0, 5),

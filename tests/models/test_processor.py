@@ -65,7 +65,7 @@ def test_what_each_tensor_holds(vectors):
     np.testing.assert_array_equal(made["image_grid"], Pixels(2).encode([picture(0), picture(1)]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(counts=st.lists(st.integers(1, 5), min_size=1, max_size=5))
 def test_other_questions_of_the_batch_change_no_score(vectors, counts):
     model = model_of("mlp-iqa")

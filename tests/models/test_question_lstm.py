@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -39,7 +39,6 @@ def test_each_distinct_prefix_occurs_once():
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@settings(deadline=None)
 @given(questions=QUESTIONS)
 def test_states_and_gradients_equal_torch_s(layers, questions):
     lstm, words = parts(layers)

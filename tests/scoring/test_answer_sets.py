@@ -142,7 +142,7 @@ def test_the_questions_of_a_latin_square_are_assigned_separately():
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_best_assignment_is_the_best_of_all_permutations(k, seed):
     rows, rng = closed_set("a", k), np.random.default_rng(seed)
     scores = rng.normal(size=(k, k))
@@ -178,7 +178,7 @@ def datasets(draw):
 
 
 @given(datasets())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_order_of_rows_and_choices_changes_nothing(given_rows):
     rows, rng = given_rows
     shuffled = []
@@ -194,7 +194,7 @@ def test_the_order_of_rows_and_choices_changes_nothing(given_rows):
 
 
 @given(datasets(), st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_what_sees_the_choices_alone_is_right_in_exactly_one_row_per_choice(given_rows, seed):
     rows, rng = given_rows[0], np.random.default_rng(seed)
     picked = {}

@@ -1,6 +1,5 @@
 """Annotations: the format of a publisher's file is detected from its content, and its records come out unchanged."""
 
-import gzip
 import json
 import lzma
 import shutil
@@ -10,8 +9,8 @@ import pytest
 
 from hf_vqa_mc.data.annotations import read_annotations
 from hf_vqa_mc.errors import InputError
-from tests.dataset import raw_files
 from tests.scoring import files
+from tests.sources import fixtures
 
 
 def test_vqa_annotations_with_and_without_the_header(tmp_path):
@@ -77,18 +76,6 @@ def test_parts_of_gqa_lie_in_a_folder(tmp_path):
         read_annotations(str(folder))
 
 
-@pytest.mark.parametrize("packing", ["gz", "xz", "zip", "gzip"])
-def test_packed_files_are_read(tmp_path, packing):
-    path = files.vqa_file(tmp_path)
-    packed = tmp_path / f"{path.name}.{packing}"
-    if packing == "zip":
-        with zipfile.ZipFile(packed, "w") as archive:
-            archive.write(path, path.name)
-    else:
-        packed.write_bytes((lzma if packing == "xz" else gzip).compress(path.read_bytes()))
-    assert read_annotations(str(packed)).ids == [1, 2, 3]
-
-
 def without(field, at=1):
     annotations = files.vqa_annotations()
     del annotations[at][field]
@@ -150,7 +137,7 @@ def test_what_is_not_there_says_what_is_accepted(tmp_path):
 
 
 def test_files_of_which_questions_have_to_be_built_say_so(tmp_path):
-    raw_files.cocoqa(tmp_path / "raw")
+    fixtures.write_cocoqa(tmp_path / "raw")
     packed = tmp_path / "zipped" / "any name.zip"
     packed.parent.mkdir()
     with zipfile.ZipFile(packed, "w") as archive:

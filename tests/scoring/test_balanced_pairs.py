@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -36,7 +36,6 @@ def by_hand(examples, pairs, protocol):
     return {name: np.mean(found[name]) if found[name] else None for name in (*found, "number", "count")}
 
 
-@settings(deadline=None)  # the first imports scipy
 @given(st.lists(QUESTION, min_size=2, max_size=6), st.data(), st.sampled_from(["2021", "2017"]))
 def test_equals_counting_by_hand(examples, data, protocol):
     two_rows = st.lists(st.sampled_from(range(len(examples))), min_size=2, max_size=2, unique=True)
@@ -70,12 +69,6 @@ def pair_accuracy(**options):
     return vqa_pair_accuracy(given.pop("predictions"), given.pop("references"), **given)
 
 
-def test_a_pair_is_right_only_if_both_questions_are():
-    assert pair_accuracy()["all"] == 0.5
-    assert pair_accuracy(predictions=["2", "2", "red", "blue"])["all"] == 0.5
-    assert pair_accuracy(predictions=["2", "3", "red", "blue"])["all"] == 1
-
-
 def test_a_question_is_right_only_at_consensus_accuracy_1():
     three_of_ten = ["2"] * 3 + ["4"] * 7
     assert pair_accuracy(references=[three_of_ten, ["3"] * 10, ["red"] * 10, ["blue"] * 10])["all"] == 0
@@ -83,37 +76,9 @@ def test_a_question_is_right_only_at_consensus_accuracy_1():
     assert pair_accuracy(references=[four_of_ten, ["3"] * 10, ["red"] * 10, ["blue"] * 10])["all"] == 0.5
 
 
-def test_a_question_may_sit_in_several_pairs():
-    assert pair_accuracy(pairs=[[1, 2], [3, 2], [1, 3], [1, 4]])["all"] == 0.75
-
-
-def test_both_members_must_be_of_type_number():
-    assert pair_accuracy(answer_types=["number", "number", "number", "other"])["number"] == 1
-    assert pair_accuracy(answer_types=["number"] * 4)["number"] == 0.5
-    assert pair_accuracy(answer_types=["number", "other", "number", "other"])["number"] is None
-    assert pair_accuracy()["number"] is None
-
-
-def test_both_questions_must_begin_with_how_many():
-    assert pair_accuracy(questions=["How many?", "HOW MANY?", "How many?", "So how many?"])["count"] == 1
-    assert pair_accuracy(questions=["how many?", "what", "what", "how many?"])["count"] is None
-    assert pair_accuracy()["count"] is None
-
-
-def test_predictions_are_identical_as_text_right_or_wrong():
-    result = pair_accuracy(predictions=["2", "two", "red", "red\n"])
-    assert (result["identical"], result["different"]) == (0.5, 0.5)
-
-
 def test_ids_are_compared_as_text():
     assert pair_accuracy(pairs=[["1", "2"]])["all"] == 1
     assert pair_accuracy(pairs=np.array([[1, 2]]), question_ids=np.array([1, 2, 3, 4]))["all"] == 1
-
-
-def test_the_protocol_is_that_of_the_accuracy():
-    references = [["2."] * 10, ["3"] * 10, ["red"] * 10, ["blue"] * 10]
-    assert pair_accuracy(predictions=["2.", "3", "red", "red"], references=references)["all"] == 0.5
-    assert pair_accuracy(predictions=["2.", "3", "red", "red"], references=references, protocol="2017")["all"] == 0
 
 
 def test_a_single_pair_has_no_standard_error():

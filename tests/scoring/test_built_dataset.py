@@ -106,11 +106,7 @@ def test_rows_of_another_maker_need_no_questions_and_labels_may_be_text(tmp_path
     ("column", "value", "message"),
     [
         ("label", 9, "row 1: label is 9, expected the index of a choice"),
-        (
-            "question_id",
-            "test-1",
-            "have no prediction: 'test-1 .row 1.', .*; that id is in several rows",
-        ),
+        ("question_id", "test-1", "have no prediction: 'test-1 .row 1.', .*; that id is in several rows"),
     ],
 )
 def test_rows_that_cannot_be_are_named(tmp_path, column, value, message):

@@ -73,7 +73,7 @@ def worlds(draw):
     return predictions, questions, choices, attentions, {"n1": draw(SCENE_GRAPH), "n2": draw(SCENE_GRAPH)}
 
 
-@settings(max_examples=3 * settings.default.max_examples, deadline=None)  # the first imports scipy
+@settings(max_examples=3 * settings.default.max_examples)  # the first imports scipy
 @given(worlds())
 def test_equals_the_literal_scores(world):
     predictions, questions, choices, attentions, scene_graphs = world
@@ -85,7 +85,6 @@ def test_equals_the_literal_scores(world):
         assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
 
 
-@settings(deadline=None)
 @given(worlds(), st.sampled_from([int, float]))
 def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world, number_type):
     def kind(text):
@@ -154,14 +153,6 @@ def test_the_last_prediction_counts_and_those_for_other_questions_do_not():
     assert result["accuracy"] == 1.0
 
 
-def test_query_is_open_and_every_other_structural_type_binary():
-    questions = {str(n): question(types=types(structural=t)) for n, t in enumerate(["query", "choose", "logical"])}
-    result = score({"0": "lamp", "1": "lamp", "2": "no"}, questions)
-    assert (result["open"], result["binary"]) == (1.0, 0.5)
-    assert score({"0": "lamp"}, {"0": questions["0"]})["binary"] is None
-    assert score({"1": "lamp"}, {"1": questions["1"]})["open"] is None
-
-
 @pytest.mark.parametrize(
     ("operation", "argument", "steps"),
     [
@@ -190,23 +181,6 @@ def test_steps_and_lengths_are_whole_numbers_in_order():
     assert list(result["per_length"]) == [0, 1, 2, 11]
     assert list(result["per_steps"]) == [0, 2]
     assert all(type(number) is int for name in ("per_length", "per_steps") for number in result[name])
-
-
-def test_consistency_is_the_mean_over_right_answers_of_the_accuracy_on_what_they_entail():
-    questions = {
-        "1": question(entailed=["1", "3", "4"]),  # right: 1 of 2, itself not counted
-        "2": question(entailed=["3", "3", "4"]),  # right: 2 of 3, duplicates counted twice
-        "3": question(entailed=["4"]),  # right: 0 of 1
-        "4": question(entailed=["1"]),  # wrong: not asked
-    }
-    result = score({"1": "lamp", "2": "lamp", "3": "lamp", "4": "sofa"}, questions)
-    assert result["consistency"] == pytest.approx((1 / 2 + 2 / 3 + 0) / 3)
-
-
-def test_unbalanced_entailed_questions_count_for_consistency_alone():
-    questions = {"1": question(entailed=["2", "3"]), "2": question(isBalanced=False), "3": question(isBalanced=False)}
-    result = score({"1": "lamp", "2": "lamp", "3": "sofa"}, questions)
-    assert (result["accuracy"], result["consistency"]) == (1.0, 0.5)
 
 
 def test_consistency_of_no_question_is_none():
@@ -249,28 +223,6 @@ def test_consistency_is_computed_by_default_where_its_inputs_are_given():
 def test_validity_and_plausibility_are_0_without_choices():
     result = score({"1": "color"}, {"1": question(types=types(detailed="twoCommon"))})
     assert (result["validity"], result["plausibility"]) == (0.0, 0.0)
-
-
-def test_an_answer_is_valid_or_plausible_if_the_choices_list_it():
-    choices = {"1": {"valid": ["lamp", "sofa"], "plausible": ["lamp"]}, "2": {"valid": [], "plausible": []}}
-    result = score({"1": "sofa", "2": "lamp"}, {"1": question(), "2": question()}, choices=choices)
-    assert (result["validity"], result["plausibility"]) == (0.5, 0.0)
-
-
-def test_questions_about_something_common_have_three_answers_whatever_the_choices_say():
-    questions = {str(n): question(types=types(detailed="twoCommonX")) for n in range(2)}
-    choices = {str(n): {"valid": ["size"], "plausible": ["size"]} for n in range(2)}
-    result = score({"0": "shape", "1": "size"}, questions, choices=choices)
-    assert (result["validity"], result["plausibility"]) == (0.5, 0.5)
-
-
-def test_the_distribution_is_the_weighted_chi_square_over_gold_answers():
-    golds = {"1": "lamp", "2": "lamp", "3": "sofa", "4": "cat", "5": "cat"}
-    groups = {"1": "furniture", "2": "furniture", "3": "furniture", "4": "animal", "5": None}
-    questions = {n: question(answer=golds[n], groups={"global": groups[n]}) for n in golds}
-    answers = {"1": "sofa", "2": "sofa", "3": "chair", "4": "cat", "5": "dog"}
-    of_furniture = (0 - 2) ** 2 / 2 + (2 - 1) ** 2 / 1  # "chair" is no gold answer and not counted
-    assert score(answers, questions)["distribution"] == pytest.approx((3 * of_furniture + 1 * 0) / 4 / 100)
 
 
 def test_the_standard_error_is_clustered_by_image():

@@ -48,43 +48,6 @@ def test_the_first_index_of_a_map_runs_along_x():
     assert grounding([[1, 0], [1, 0]], {"a": LEFT_HALF}, ["a"]) == pytest.approx(100)
 
 
-def test_a_cell_counts_by_the_share_of_its_area_inside():
-    assert grounding([[0.4, 0.3], [0.2, 0.1]], {"a": QUADRANT}, ["a"]) == pytest.approx(25)
-    assert grounding([[0.8]], {"a": QUADRANT}, ["a"]) == pytest.approx(20)
-
-
-def test_regions_pointed_to_twice_count_twice():
-    assert grounding([[1.0]], {"a": ALL, "b": LEFT_HALF}, ["a", "b"], ["a"]) == pytest.approx(250)
-
-
-def test_regions_outside_the_image_and_of_no_area_get_nothing():
-    outside = {"x": 300, "y": 0, "w": 100, "h": 50}
-    beyond = {"x": -100, "y": -50, "w": 200, "h": 200}  # the left half of the image and more
-    assert grounding([[1.0]], {"a": outside, "b": {**ALL, "w": 0}, "c": {**ALL, "h": -5}}, ["a", "b", "c"]) == 0.0
-    assert grounding([[1.0]], {"a": beyond}, ["a"]) == pytest.approx(50)
-
-
-def test_the_whole_image_is_added_once_where_an_operation_has_a_field_scene():
-    about = {"operation": "scene", "argument": "scene"}
-    assert grounding([[1.0]], {"a": ALL}, semantic=[{"operation": "select", "argument": "scene"}, about]) == 0.0
-    with_field = {**about, "scene": None}
-    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": ALL}, semantic=[with_field]) == pytest.approx(100)
-    assert grounding([[0.5, 0.2], [0.2, 0.1]], {"a": LEFT_HALF}, ["a"], semantic=[with_field] * 2) == pytest.approx(
-        170
-    )
-
-
-def test_the_short_answers_regions_do_not_count():
-    annotations = {"question": {}, "fullAnswer": {}, "answer": {"0": "a"}}
-    result = gqa_score(
-        {"1": "lamp"},
-        {"1": question(annotations=annotations)},
-        attentions={"1": [[1.0]]},
-        scene_graphs={"n1": graph(a=ALL)},
-    )
-    assert result["grounding"] == 0.0
-
-
 def test_maps_may_differ_in_size_repeat_and_exceed_the_questions():
     questions = {n: question(annotations={"question": {"0": 5}, "fullAnswer": {}}) for n in ("1", "2")}
     attentions = [

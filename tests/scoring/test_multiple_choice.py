@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -16,7 +16,6 @@ ROW = st.integers(2, 6).flatmap(
 )
 
 
-@settings(deadline=None)  # the first imports scipy
 @given(st.lists(ROW, min_size=1, max_size=30))
 def test_equals_counting_by_hand(rows):
     picked, targets, choices, types = (list(column) for column in zip(*rows, strict=True))

@@ -3,6 +3,8 @@
 import json
 import lzma
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,6 +32,8 @@ from tests.sources.open_ended_files import (
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")]
+Built = Callable[[str], str]
+EXHAUSTIVE = pytest.mark.exhaustive  # of VQA 2.0 and abstract scenes, of which VQA 1.0 is a sample
 WORDS = {
     "gqa": ["all", "balanced", "random_uniform"],
     "tdiuc": ["open", "tail"],
@@ -52,6 +56,7 @@ VQA_FILES = {
 """Folder, name of the annotation file and name of the subset in official files of each open-ended config of VQA."""
 
 
+SOME = [pytest.param(name, marks=[] if name == "vqa_open" else EXHAUSTIVE) for name in VQA_FILES]
 SOURCE_OF = {config.name: source.name for source in SOURCES.values() for config in source.open_ended}
 
 
@@ -64,11 +69,16 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    output = tmp_path_factory.mktemp("built") / "vqa_mc"
-    for name, words in WORDS.items():
-        build(name, data_dir=raw / name, output=output, variants=words)
-    return str(output)
+def built(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The folder with the open-ended configs of a source, built when first asked for."""
+    folder = tmp_path_factory.mktemp("built")
+
+    @cache
+    def built(source: str) -> str:
+        build(source, data_dir=raw / source, output=folder / source, variants=WORDS[source])
+        return str(folder / source)
+
+    return built
 
 
 @pytest.fixture(autouse=True)
@@ -92,32 +102,34 @@ def scores(scored: ScoreResult, scheme: str) -> dict[str, Any]:
     return json.loads(json.dumps(scored.results[scheme]))
 
 
-def test_tdiuc_rows_score_as_the_files(built: str, raw: Path, tmp_path: Path) -> None:
+def test_tdiuc_rows_score_as_the_files(built: Built, raw: Path, tmp_path: Path) -> None:
     _, annotations = tdiuc_json("val2014")
     answers = {str(one["question_id"]): one["answers"][0]["answer"] for one in annotations["annotations"]}
     predictions = half_right(tmp_path / "p.json", answers)
     file = raw / "tdiuc" / "Annotations" / "mscoco_val2014_annotations.json"
     inputs = dict(questions=raw / "tdiuc" / "Questions" / "OpenEnded_mscoco_val2014_questions.json")
     of_file = score(predictions, file, inputs=inputs)
-    of_rows = score(predictions, built, "tdiuc")
+    of_rows = score(predictions, built("tdiuc"), "tdiuc")
     assert scores(of_rows, "tdiuc_mpt") == scores(of_file, "tdiuc_mpt")
     assert of_rows.official_files() == of_file.official_files()
-    assert of_rows.annotations.about == {"dataset": built, "config": "tdiuc", "split": "validation"}
+    assert of_rows.annotations.about == {"dataset": built("tdiuc"), "config": "tdiuc", "split": "validation"}
 
 
-def test_the_tail_is_scored_alone(built: str, tmp_path: Path) -> None:
+def test_the_tail_is_scored_alone(built: Built, tmp_path: Path) -> None:
     _, annotations = tdiuc_json("val2014")
     rows = annotations["annotations"]
     write_json(tmp_path / "p.json", {str(one["question_id"]): one["answers"][0]["answer"] for one in rows})
     with pytest.warns(UserWarning, match="predictions for .* other questions"):
-        scored = score(tmp_path / "p.json", built, "tdiuc_tail")
+        scored = score(tmp_path / "p.json", built("tdiuc"), "tdiuc_tail")
     kinds = {"absurd", "object_presence"}
     assert len(scored.annotations) == sum(one["question_type"] not in kinds for one in rows)
     assert scored.results["tdiuc_mpt"]["accuracy"] == 1.0
 
 
-@pytest.mark.parametrize(("config", "kind"), [("gqa_balanced", "balanced"), ("gqa_all", "all")])
-def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("config", "kind"), [("gqa_balanced", "balanced"), pytest.param("gqa_all", "all", marks=EXHAUSTIVE)]
+)
+def test_gqa_rows_score_as_the_files(config: str, kind: str, built: Built, raw: Path, tmp_path: Path) -> None:
     answers = {one: record["answer"] for one, record in gqa_json("testdev", kind).items()}
     predictions = half_right(tmp_path / "p.json", answers)
     graphs = {
@@ -130,50 +142,51 @@ def test_gqa_rows_score_as_the_files(config: str, kind: str, built: str, raw: Pa
     inputs = dict(scene_graphs=tmp_path / "graphs.json", attentions=tmp_path / "maps.json")
     file = raw / "gqa" / f"testdev_{kind}_questions.json"
     of_file = score(predictions, file, inputs=inputs)
-    of_rows = score(predictions, built, config, inputs=inputs)
+    of_rows = score(predictions, built("gqa"), f"gqa_{kind}", inputs=inputs)
     assert scores(of_rows, "gqa_score") == scores(of_file, "gqa_score")
     assert 0 < scores(of_rows, "gqa_score")["accuracy"] < 1
     assert scores(of_rows, "gqa_score")["grounding"] > 0
     assert of_rows.official_files() == of_file.official_files()
 
 
-@pytest.mark.parametrize("config", VQA_FILES)
-def test_vqa_rows_score_as_the_files(config: str, built: str, raw: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", SOME)
+def test_vqa_rows_score_as_the_files(config: str, built: Built, raw: Path, tmp_path: Path) -> None:
     folder, name, subset = VQA_FILES[config]
     file = raw / folder / f"{name}_annotations.json"
     annotations = json.loads(file.read_text())["annotations"]
     answers = {str(one["question_id"]): one["answers"][0]["answer"] for one in annotations}
     predictions = half_right(tmp_path / "p.json", answers)
-    of_file, of_rows = score(predictions, file), score(predictions, built, config, split="validation")
+    of_file, of_rows = score(predictions, file), score(predictions, built(folder), config, split="validation")
     assert of_rows.results.keys() == {"vqa_accuracy"}
     assert scores(of_rows, "vqa_accuracy") == scores(of_file, "vqa_accuracy")
     assert 0 < scores(of_rows, "vqa_accuracy")["accuracy"] < 1
     assert of_rows.official_files() == of_file.official_files()
     assert f"vqa_OpenEnded_{subset}_p_results.json" in of_rows.official_files()
-    in_memory = load_dataset(built, config)
+    in_memory = load_dataset(built(folder), config)
     assert score(predictions, in_memory, split="validation").results == of_rows.results
     assert (
         f"vqa_OpenEnded_{subset}_p_results.json" in score(predictions, in_memory, split="validation").official_files()
     )
 
 
-def test_choices_of_abstract_scenes_are_named_as_such_in_official_files(built: str, tmp_path: Path) -> None:
-    rows = load_dataset(built, "vqa_abstract_random_uniform", split="validation")
+@EXHAUSTIVE
+def test_choices_of_abstract_scenes_are_named_as_such_in_official_files(built: Built, tmp_path: Path) -> None:
+    rows = load_dataset(built("vqa_abstract"), "vqa_abstract_random_uniform", split="validation")
     write_json(tmp_path / "p.json", dict(zip(rows["question_id"], rows["label"], strict=True)))
-    scored = score(tmp_path / "p.json", built, "vqa_abstract_random_uniform")
+    scored = score(tmp_path / "p.json", built("vqa_abstract"), "vqa_abstract_random_uniform")
     assert "vqa_MultipleChoice_abstract_v002_val2015_p_results.json" in scored.official_files()
 
 
-@pytest.mark.parametrize("config", VQA_FILES)
-def test_rows_without_answers_are_reported_with_the_split_to_use(config: str, built: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", SOME)
+def test_rows_without_answers_are_reported_with_the_split_to_use(config: str, built: Built, tmp_path: Path) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
     message = rf"{config}, test: question '\d+' has no answers.* not published; .*: split validation$"
     with pytest.raises(InputError, match=message):
-        score(tmp_path / "p.json", built, config)
+        score(tmp_path / "p.json", built(VQA_FILES[config][0]), config)
 
 
-@pytest.mark.parametrize("protocol", ["2021", "2017"])
-def test_pairs_score_as_the_files(protocol: str, built: str, raw: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["2021", pytest.param("2017", marks=EXHAUSTIVE)])
+def test_pairs_score_as_the_files(protocol: str, built: Built, raw: Path, tmp_path: Path) -> None:
     paired = {name for pair in pairs_json("val2014") for name in pair}
     annotations = vqa_annotations_json("val2014", "2.0")["annotations"]
     answers = {str(one["question_id"]): one["multiple_choice_answer"] for one in annotations}
@@ -185,7 +198,7 @@ def test_pairs_score_as_the_files(protocol: str, built: str, raw: Path, tmp_path
         questions=raw / "vqa2" / "v2_OpenEnded_mscoco_val2014_questions.json",
     )
     of_file = score(predictions, raw / "vqa2" / "v2_mscoco_val2014_annotations.json", inputs=inputs, protocol=protocol)
-    of_rows = score(tmp_path / "p.json", built, "vqa2_pairs", protocol=protocol)
+    of_rows = score(tmp_path / "p.json", built("vqa2"), "vqa2_pairs", protocol=protocol)
     assert of_rows.results.keys() == {"vqa_accuracy", "vqa_pair_accuracy"}
     assert scores(of_rows, "vqa_pair_accuracy") == scores(of_file, "vqa_pair_accuracy")
     assert scores(of_rows, "vqa_pair_accuracy")["pairs"] == len(pairs_json("val2014")) == 4
@@ -196,8 +209,8 @@ def test_pairs_score_as_the_files(protocol: str, built: str, raw: Path, tmp_path
         assert of_rows.results["vqa_accuracy"][measure] == pytest.approx(of_some.results["vqa_accuracy"][measure])
 
 
-def test_a_question_in_several_pairs_needs_one_prediction(built: str, tmp_path: Path) -> None:
-    rows = load_dataset(built, "vqa2_pairs", split="validation")
+def test_a_question_in_several_pairs_needs_one_prediction(built: Built, tmp_path: Path) -> None:
+    rows = load_dataset(built("vqa2"), "vqa2_pairs", split="validation")
     twice = concatenate_datasets([rows, rows])
     names = {*rows["question_id"], *rows["complementary_question_id"]}
     write_json(tmp_path / "p.json", dict.fromkeys(names, "yes"))
@@ -207,13 +220,13 @@ def test_a_question_in_several_pairs_needs_one_prediction(built: str, tmp_path: 
 
 
 def test_open_ended_rows_without_a_metric_are_reported(
-    built: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
     monkeypatch.delitem(OPEN_ENDED, "vqa_pairs")
     message = "vqa2_pairs, validation: an open-ended config .* annotation file, or against vqa2_iou_qou"
     with pytest.raises(InputError, match=message):
-        score(tmp_path / "p.json", built, "vqa2_pairs")
+        score(tmp_path / "p.json", built("vqa2"), "vqa2_pairs")
 
 
 def test_real_questions_of_vqa_score_as_the_file(real_data: Path, tmp_path: Path) -> None:
@@ -237,15 +250,16 @@ def test_real_questions_of_vqa_score_as_the_file(real_data: Path, tmp_path: Path
     assert 0.5 < of_rows.results["vqa_accuracy"]["accuracy"] < 0.95
 
 
-@pytest.mark.parametrize("config", SOURCE_OF)
-def test_what_needs_choices_says_which_config_has_them(config: str, built: str) -> None:
+@pytest.mark.parametrize("config", ["gqa_all", "tdiuc", "vqa2_pairs"])
+def test_what_needs_choices_says_which_config_has_them(config: str, built: Built) -> None:
     source = SOURCE_OF[config]
-    message = rf"{re.escape(built)}: {config} is an open-ended config: .* no choices; use .* {source}_iou_qou \("
+    folder = built(source)
+    message = rf"{re.escape(folder)}: {config} is an open-ended config: .* no choices; use .* {source}_iou_qou \("
     with pytest.raises(InputError, match=message):
-        read_benchmark(built, config)
+        read_benchmark(folder, config)
     with pytest.raises(InputError, match=message):
-        read_questions(built, config)
+        read_questions(folder, config)
 
 
-def test_a_multiple_choice_config_beside_them_is_read_as_ever(built: str) -> None:
-    assert read_benchmark(built, "gqa_random_uniform").splits
+def test_a_multiple_choice_config_beside_them_is_read_as_ever(built: Built) -> None:
+    assert read_benchmark(built("gqa"), "gqa_random_uniform").splits

@@ -306,27 +306,18 @@ WRONG_FILES = {
         "inputs choices=.*, '201': expected .* plausible and valid",
     ),
     "a list as choices": ({"choices": [1]}, "inputs choices=.*choices.json: expected a JSON object"),
-    "choices of others": (
-        {"choices": {"9": CHOICES["201"]}},
-        "inputs choices=.*: found none of 3 quest.*'9'",
-    ),
+    "choices of others": ({"choices": {"9": CHOICES["201"]}}, "inputs choices=.*: found none of 3 quest.*'9'"),
     "an empty object": ({"choices": {}}, "inputs choices=.*: found none of 3 questions of "),
     "graphs as maps": (
         {"attentions": files.scene_graphs()},
         "inputs attentions=.*, 'n1': expected each question's map",
     ),
-    "a list without maps": (
-        {"attentions": [{"questionId": "201"}]},
-        "inputs attentions=.*'attention': it is missing",
-    ),
+    "a list without maps": ({"attentions": [{"questionId": "201"}]}, "inputs attentions=.*'attention': it is missing"),
     "choices as graphs": (
         {"scene_graphs": CHOICES},
         "inputs scene_graphs=.*, '201': expected each image's .* objects",
     ),
-    "other graphs": (
-        {"scene_graphs": {"n9": {"objects": {}}}},
-        "inputs scene_graphs=.*: found none of 2 images of ",
-    ),
+    "other graphs": ({"scene_graphs": {"n9": {"objects": {}}}}, "inputs scene_graphs=.*: found none of 2 images of "),
 }
 
 
@@ -374,18 +365,8 @@ def test_a_folder_where_a_file_is_expected_is_named(tmp_path):
         score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path))
 
 
-@pytest.mark.parametrize("kind", ["tdiuc", "gqa"])
-def test_answers_that_are_wrong_for_their_letter_case_alone_are_counted(tmp_path, kind):
-    annotations_path = {"tdiuc": files.tdiuc_file, "gqa": files.gqa_file}[kind](tmp_path)
-    shouted = {name: answer.upper() for name, answer in RIGHT[kind].items()}
-    with pytest.warns(LetterCase, match=r"\d+ predictions differ from the correct answer in letter case only"):
-        scored = score(files.write(tmp_path / "p.json", shouted), annotations_path)
-    assert next(iter(scored.results.values()))["accuracy"] == 0.0
-
-
 @pytest.mark.parametrize(
-    ("answer", "remedy"),
-    [("Red", "VQA's program is case-sensitive"), ("3", "indices must be numbers")],
+    ("answer", "remedy"), [("Red", "VQA's program is case-sensitive"), ("3", "indices must be numbers")]
 )
 def test_what_is_no_choice_comes_with_the_remedy(tmp_path, answer, remedy):
     questions = files.vqa_questions(tmp_path, choices=True)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
@@ -48,7 +48,6 @@ def test_names_that_differ_in_what_cannot_be_seen_are_different():
     assert standard_error(np.array([0.0, 1.0]), ["a", "a\0"]) == 0.5
 
 
-@settings(deadline=None)  # the first call imports scipy
 @example([(0.0, "a"), (1.1125369292536007e-308, "a")])
 @given(SCORES)
 def test_the_interval_holds_the_mean_and_does_not_depend_on_the_form_of_clusters(rows):

@@ -3,7 +3,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
@@ -15,7 +15,6 @@ ROW = st.tuples(TEXT, TEXT, st.sampled_from(["color", "counting", "absurd"]), st
 MEANS = ("accuracy", "arithmetic_mpt", "harmonic_mpt", "arithmetic_nmpt", "harmonic_nmpt")
 
 
-@settings(deadline=None)  # the first imports scipy
 @given(st.lists(ROW, min_size=1, max_size=30), st.booleans(), st.sampled_from(["merge", "keep"]))
 def test_equals_looping_by_hand(rows, with_vocabulary, unknown_gold):
     references, types = [row[1] for row in rows], [row[2] for row in rows]
@@ -47,31 +46,6 @@ def test_every_type_counts_the_same_however_many_questions_it_has():
     assert result["arithmetic_mpt"] == pytest.approx(0.5)
     assert list(result["per_type"].items()) == [("often", 1.0), ("rare", 0.0)]
     assert result["n_per_type"] == {"often": 9, "rare": 1}
-
-
-def test_a_type_at_zero_drives_the_harmonic_mean_to_nothing():
-    result = tdiuc_mpt(["a", "a"], ["a", "b"], ["x", "y"])
-    assert result["harmonic_mpt"] == pytest.approx(2e-12, rel=1e-6)
-    assert result["harmonic_mpt"] > 0
-
-
-def test_means_are_of_percentages_that_are_a_ten_billionth_too_large():
-    result = tdiuc_mpt(["a"], ["a"], ["x"])
-    assert result["accuracy"] == result["per_type"]["x"] == 1.0
-    assert result["arithmetic_mpt"] == (100 + 1e-10) / 100 > 1
-    assert tdiuc_mpt(["a"], ["b"], ["x"])["arithmetic_mpt"] == 1e-10 / 100
-
-
-def test_every_right_answer_of_a_type_counts_the_same_in_the_normalised_means():
-    result = tdiuc_mpt(["yes"] * 4, ["yes", "yes", "yes", "no"], ["x"] * 4)
-    assert result["per_type"] == {"x": 0.75}
-    assert result["per_type_normalized"] == {"x": 0.5}
-    assert result["arithmetic_nmpt"] == pytest.approx(0.5)
-
-
-def test_an_answer_counts_anew_in_each_type():
-    result = tdiuc_mpt(["a", "b", "a"], ["a", "a", "c"], ["x", "y", "y"])
-    assert result["per_type_normalized"] == {"x": 1.0, "y": 0.0}
 
 
 def test_right_answers_outside_the_vocabulary_count_as_one_answer_or_each_for_itself():

@@ -7,17 +7,9 @@ import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
-from hf_vqa_mc.sources.open_ended import (
-    add_means,
-    by_value,
-    count,
-    entropy,
-    grouped,
-    most_frequent,
-    type_table,
-)
+from hf_vqa_mc.sources.open_ended import add_means, by_value, count, entropy, grouped, most_frequent, type_table
 
 
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=20))
@@ -28,7 +20,6 @@ def test_entropy_is_that_of_its_definition(sizes):
     assert 0 <= entropy(sizes) <= math.log2(len(sizes)) + 1e-9
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1), st.integers(1, 5))
 def test_counts_do_not_depend_on_the_pieces(rows, size):
     counts = {("kind", "answer"): Counter(), ("answer",): Counter()}

@@ -68,12 +68,7 @@ def test_what_is_fetched_is_in_the_cache_of_datasets(publisher: Publisher, cache
 def test_a_broken_connection_is_resumed_where_it_broke(publisher: Publisher, cache: DownloadConfig) -> None:
     publisher.cuts = [70_000, 50_000, 0]
     assert fetch(_remote(publisher), cache).read_bytes() == CONTENT
-    assert [wanted for _, wanted in publisher.requests] == [
-        None,
-        "bytes=70000-",
-        "bytes=120000-",
-        "bytes=120000-",
-    ]
+    assert [wanted for _, wanted in publisher.requests] == [None, "bytes=70000-", "bytes=120000-", "bytes=120000-"]
     assert publisher.sent == len(CONTENT)
 
 

@@ -73,7 +73,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", JSON_SOURCES)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_json_with_a_value_changed_is_read_or_refused(
     name: str, folders: dict[str, Path], data: st.DataObject
@@ -87,7 +87,7 @@ def test_json_with_a_value_changed_is_read_or_refused(
 
 
 @pytest.mark.parametrize("name", [*SOURCES, ".gz", ".xz", ".zip"])
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_file_with_bytes_changed_is_read_or_refused(
     name: str, folders: dict[str, Path], data: st.DataObject

@@ -57,12 +57,6 @@ def test_a_source_gives_triplets_in_the_order_train_validation_test(name: str, t
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_reading_twice_gives_the_same_table(name: str, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path)
-    assert read_triplets(name, tmp_path).equals(read_triplets(name, tmp_path))
-
-
-@pytest.mark.parametrize("name", WRITERS)
 def test_the_size_of_the_batches_makes_no_difference(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,7 +122,7 @@ def test_a_file_of_gensim_3_is_read():
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 @given(st.data())
 def test_a_damaged_file_raises_input_error_and_nothing_else(tmp_path, data):
     whole = pickle.dumps(keyed_vectors(lifecycle_events=[]), 4)

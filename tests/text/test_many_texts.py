@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pyarrow as pa
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
@@ -13,7 +13,6 @@ ascii_texts = st.text(st.characters(max_codepoint=127))
 tricky = st.text(st.sampled_from("aZs019'-’ .\t\n\x1cé̈²"), max_size=12)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.one_of(ascii_texts, tricky, st.text())))
 @example(["man's", "10's 10 0 1's's", "a-'b", "-a", "a--b", "x'", "’s", "  ? \x1f", "", "ABC's"])
 @example(["7 7 7 7", "777", "İ", "A" * 70_000, "8 " * 70_000])
@@ -23,7 +22,6 @@ def test_many_texts_are_normalised_like_single_ones(texts):
     assert has_words.tolist() == [bool(words(text)) for text in texts]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.one_of(ascii_texts, tricky, st.text())))
 def test_words_are_numbered_as_each_text_has_them(texts):
     numbers, starts, vocabulary = numbered_words(*comparable_texts(texts))

@@ -97,7 +97,7 @@ def test_words_may_score_below_one_with_themselves():
     assert phrase_score(np.zeros(2, np.int32), 0, 1, 1, 2, scores) == 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
     selves = np.repeat(np.arange(len(ranked), dtype=np.int32)[:, None], 2, axis=1)
     scores = synset_scores(selves, word_scores([], 0.0))
@@ -108,7 +108,7 @@ def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
         assert scores[number] == ranked[number].wup_similarity(ranked[number])
 
 
-@pytest.mark.parametrize("n", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [600, pytest.param(20_000, marks=pytest.mark.exhaustive)])
 def test_scores_of_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove, real_cocoqa, n):
     frequent = [line.split(" ", 1)[0] for line in real_glove.read_text(encoding="utf-8").splitlines()]
     answers = [answer for path in real_cocoqa.rglob("answers.txt") for answer in path.read_text().split()]
@@ -133,7 +133,8 @@ def test_the_caching_nltk_equals_nltk(nltk_wup, lemmas):
         assert wup(word, other) == nltk_wup(word, other), (word, other)
 
 
-@pytest.mark.parametrize("n", [1_000, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1_000, pytest.param(5_000, marks=pytest.mark.exhaustive)])
 def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping, n):
     draw = Random(5)
     wordnet = load_wordnet()
@@ -197,7 +198,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=4))
 def test_phrases_score_the_better_of_the_two_directed_products(phrase, other):
     score = phrase_wup(phrase, other)

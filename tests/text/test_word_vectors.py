@@ -20,7 +20,7 @@ from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 WORDS = ["the", "cat", "schön", "日本", '"', "nan", "NA"]
 NUMBERS = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)
-SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 
 
 def glove(words=WORDS, numbers=NUMBERS) -> bytes:

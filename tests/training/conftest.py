@@ -3,7 +3,6 @@
 import pytest
 
 from hf_vqa_mc.training.settings import TrainingSettings
-from tests.text.random_bert import random_bert
 from tests.training import toy_dataset
 
 
@@ -27,11 +26,6 @@ def vectors(tmp_path_factory):
 @pytest.fixture(scope="session")
 def toy_features(toy, tmp_path_factory):
     return toy_dataset.features(toy, tmp_path_factory.mktemp("features") / "vqa_mc_features")
-
-
-@pytest.fixture(scope="session")
-def small_encoder(tmp_path_factory):
-    return random_bert(tmp_path_factory.mktemp("bert"), ["What", "colour", "is", "it", "kind", "this", "one"])
 
 
 @pytest.fixture

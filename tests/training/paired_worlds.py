@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image
 
 from hf_vqa_mc.data.dataset_images import dataset_images
@@ -12,6 +10,7 @@ from hf_vqa_mc.engines.complementary.complementary import nearest_images
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
 from hf_vqa_mc.extraction.store import ImageFeatures
+from tests.configs import write_configs
 
 COLOURS = {"red": (220, 40, 40), "green": (40, 200, 60), "blue": (50, 70, 220), "yellow": (230, 220, 50)}
 PLACES = ("top left", "top right", "bottom left", "bottom right")
@@ -32,7 +31,10 @@ def make(folder: Path, images: dict[str, int], seed: int = 0) -> Path:
     cells = np.where(rng.random((len(split_of), 4)) < EMPTY, 0, rng.integers(1, 1 + len(COLOURS), (len(split_of), 4)))
     ids = [f"{number:05d}" for number in range(len(cells))]
     _draw(folder / "pictures", ids, cells, rng)
-    _write(folder / "data", {split: [_row(name, "") for name in np.array(ids)[split_of == split]] for split in images})
+    write_configs(
+        folder / "data",
+        {CONFIG: {split: [_row(name, "") for name in np.array(ids)[split_of == split]] for split in images}},
+    )
     pictures, output = folder / "pictures", folder / "features"
     done = extract_features(
         dataset_images(str(folder / "data"), CONFIG, pictures), backbone=Pixels(None), output=output
@@ -52,20 +54,12 @@ def make(folder: Path, images: dict[str, int], seed: int = 0) -> Path:
             question = f"What color is the {PLACES[place]} square?"
             both = first | {f"complementary_{name}": value for name, value in second.items()}
             rows[split_of[image]].append(both | names | {"question": question})
-    _write(folder / "data", rows)
+    write_configs(folder / "data", {CONFIG: rows})
     return done.folder
 
 
 def _row(image_id, answer):
     return {"question_id": image_id, "image_id": image_id, "question": "?", "answer": answer}
-
-
-def _write(folder, rows):
-    (folder / CONFIG).mkdir(parents=True, exist_ok=True)
-    for split, of_split in rows.items():
-        pq.write_table(pa.Table.from_pylist(of_split), folder / CONFIG / f"{split}.parquet")
-    files = "\n".join(f"  - split: {split}\n    path: {CONFIG}/{split}.parquet" for split in rows)
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: {CONFIG}\n  data_files:\n{files}\n---\n")
 
 
 def _draw(folder, ids, cells, rng):

@@ -17,6 +17,7 @@ from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.questions import questions_of_pairs, read_questions
 from hf_vqa_mc.training.run_inputs import sampled
 from hf_vqa_mc.training.settings import TrainingSettings
+from tests.configs import write_configs
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
@@ -39,15 +40,13 @@ def opened(tmp_path):
     """Open-ended configs: `all`, `kinds` (questions of one type, answers of the test split hidden) and `hidden`."""
     folder = tmp_path / "open"
     source = toy_dataset.make(tmp_path / "toy")
-    lines = ["---", "configs:"]
+    configs = {}
     for config, splits in {"all": ("train", "test"), "kinds": ("validation", "test"), "hidden": ("test",)}.items():
-        (folder / config).mkdir(parents=True)
-        lines += [f"- config_name: {config}", "  data_files:"]
         for split in splits:
             name = "train" if split == "train" else "test"
             rows = pq.read_table(source / CONFIG / f"{name}-00000.parquet").to_pylist()
             hidden = config != "all" and split == "test"
-            rows = [
+            configs.setdefault(config, {})[split] = [
                 {
                     **{name: row[name] for name in ("question_id", "image_id", "question")},
                     "question_type": "" if hidden else TYPES[row["question"]],
@@ -56,10 +55,7 @@ def opened(tmp_path):
                 for row in rows
                 if config != "kinds" or TYPES[row["question"]] == "kind"
             ]
-            pq.write_table(pa.Table.from_pylist(rows), folder / config / f"{split}.parquet")
-            lines += [f"  - split: {split}", f"    path: {config}/{split}.parquet"]
-    (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
-    return str(folder)
+    return str(write_configs(folder, configs))
 
 
 def open_settings(dataset, output, **changes):
@@ -116,11 +112,8 @@ def test_both_questions_of_a_pair_are_read_each_once():
 
 
 def test_pairs_are_trained_on_whole(tmp_path):
-    (tmp_path / "p" / "own").mkdir(parents=True)
-    pq.write_table(pairs(*range(40)), tmp_path / "p" / "own" / "train.parquet")
-    head = "---\nconfigs:\n- config_name: own\n  data_files:\n  - split: train\n    path: own/train.parquet\n---\n"
-    (tmp_path / "p" / "README.md").write_text(head)
-    train_questions = read_questions(str(tmp_path / "p"), "own", open_ended=True).splits["train"]
+    folder = write_configs(tmp_path / "p", {"own": {"train": pairs(*range(40))}})
+    train_questions = read_questions(str(folder), "own", open_ended=True).splits["train"]
     assert len(train_questions) == 40
     found = sampled(train_questions, 11, 0)
     assert len(found) == 10  # no half pair fills it

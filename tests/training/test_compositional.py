@@ -56,7 +56,7 @@ def run(dataset, output, model, progress=silent, **changes):
     return train(TrainingSettings(str(dataset), toy_dataset.CONFIG, output=output, model=model, **given), progress)
 
 
-@pytest.mark.parametrize("model", ["nmn", "rau"])
+@pytest.mark.parametrize("model", ["nmn", pytest.param("rau", marks=pytest.mark.slow)])
 def test_a_model_learns_and_its_checkpoint_answers_and_attends(toy, grid, tmp_path, model):
     result = run(toy, tmp_path / "run", model, features=grid)
     assert result.record["results"]["test"]["accuracy"] > 0.9
@@ -68,6 +68,7 @@ def test_a_model_learns_and_its_checkpoint_answers_and_attends(toy, grid, tmp_pa
     assert maps.exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_with_noise_and_clipping_is_the_same_after_resuming(toy, grid, tmp_path):
     given = {"features": grid, "epochs": 2, "model_settings": {**SMALL["rau"], "dropout": 0.5}}
     whole = run(toy, tmp_path / "whole", "rau", **given)

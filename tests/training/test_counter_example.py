@@ -91,6 +91,7 @@ def with_fewer(path, fewer):
     return fewer
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_the_same_after_resuming(settings, tmp_path):
     whole = train(settings(output=tmp_path / "whole"))
 

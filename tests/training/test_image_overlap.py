@@ -8,12 +8,7 @@ import pytest
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import source_of
-from hf_vqa_mc.training.image_overlap import (
-    QuestionImages,
-    overlap,
-    read_image_data,
-    unlisted,
-)
+from hf_vqa_mc.training.image_overlap import QuestionImages, overlap, read_image_data, unlisted
 
 COUNTED = ("images", "shared_images", "questions", "shared_questions")
 GENOME = QuestionImages("qavg_iou_qou", ["1", "1", "2", "3", "4"])

@@ -81,7 +81,7 @@ def test_the_best_checkpoint_answers_as_it_was_tested(settings):
     assert [np.argmax(row["scores"]) for row in rows] == found.found.labels.tolist()
 
 
-@pytest.mark.parametrize("model", ["attention", "hiecoatt"])
+@pytest.mark.parametrize("model", [pytest.param("attention", marks=pytest.mark.slow), "hiecoatt"])
 def test_the_attention_models_train_on_a_grid(settings, toy, tmp_path, model):
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2)
     sizes = {"attention": {"attention_size": 8}, "hiecoatt": {"level_size": 8, "joint_size": 8}}[model]
@@ -151,7 +151,7 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(settings, tmp_path):
     assert_same_run(killed, args.output)
 
 
-@pytest.mark.parametrize("optimizer", ["rmsprop", "adam"])
+@pytest.mark.parametrize("optimizer", ["rmsprop", pytest.param("adam", marks=pytest.mark.slow)])
 def test_every_optimizer_goes_on_where_it_was(settings, tmp_path, monkeypatch, optimizer):
     changes = {"optimizer": optimizer, "learning_rate": 0.003, "epochs": 6}
     stopped, whole = settings(output=tmp_path / "stopped", **changes), settings(output=tmp_path / "whole", **changes)

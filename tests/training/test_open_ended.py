@@ -21,6 +21,7 @@ from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.training.tasks import soft_scores
+from tests.configs import write_configs
 from tests.training import toy_dataset
 
 COLOURS = ["red", "green", "blue", "white"]
@@ -30,8 +31,7 @@ COLOURS = ["red", "green", "blue", "white"]
 def answered(tmp_path):
     """Ten annotators answer questions whose words determine the answer; the last split has no answers."""
     rng = np.random.default_rng(0)
-    folder = tmp_path / "answered"
-    (folder / "open").mkdir(parents=True)
+    tables = {}
     for split, count in {"train": 240, "validation": 60, "test": 20}.items():
         rows = []
         for number in range(count):
@@ -50,14 +50,8 @@ def answered(tmp_path):
             )  # fmt: skip
         answers = ("answers", pa.list_(pa.struct([("answer", pa.string()), ("answer_id", pa.int64())])))
         columns = [(name, pa.string()) for name in rows[0] if name != "answers"]
-        pq.write_table(
-            pa.Table.from_pylist(rows, pa.schema([*columns, answers])), folder / "open" / f"{split}.parquet"
-        )
-    paths = "\n".join(f"  - split: {one}\n    path: open/{one}.parquet" for one in ("train", "validation"))
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: open\n  data_files:\n{paths}\n"
-                                      "- config_name: hidden\n  data_files:\n  - split: test\n"
-                                      "    path: open/test.parquet\n---\n")  # fmt: skip
-    return folder
+        tables[split] = pa.Table.from_pylist(rows, pa.schema([*columns, answers]))
+    return write_configs(tmp_path / "answered", {"hidden": {"test": tables.pop("test")}, "open": tables})
 
 
 def settings_of(folder, config, output, **changes):
@@ -65,7 +59,9 @@ def settings_of(folder, config, output, **changes):
     return TrainingSettings(str(folder), config, output=output, **{**defaults, **changes})
 
 
-@pytest.mark.parametrize("targets", ["answer", "soft", "annotator"])
+@pytest.mark.parametrize(
+    "targets", ["soft", *(pytest.param(one, marks=pytest.mark.slow) for one in ("answer", "annotator"))]
+)
 def test_a_model_learns_answers_and_is_measured_by_consensus_accuracy(answered, tmp_path, targets):
     result = train(settings_of(answered, "open", tmp_path / "run", targets=targets, epochs=12))
     (found,) = [one for key, one in result.record["results"].items() if key == "validation"]
@@ -170,7 +166,7 @@ def test_rows_without_answers_cannot_be_trained_on(answered, tmp_path):
 
 def edited(folder, change):
     for split in ("train", "validation"):
-        path = folder / "open" / f"{split}.parquet"
+        path = folder / "open" / f"{split}-00000.parquet"
         pq.write_table(pa.Table.from_pylist([change(row) for row in pq.read_table(path).to_pylist()]), path)
     return folder
 
@@ -178,17 +174,9 @@ def edited(folder, change):
 @pytest.mark.parametrize(
     ("model", "change", "message"),
     [
-        (
-            "bow-q",
-            lambda row: row | {"question": ""},
-            "no word occurs in 2 or more of the .* training questions",
-        ),
+        ("bow-q", lambda row: row | {"question": ""}, "no word occurs in 2 or more of the .* training questions"),
         ("bow-q", lambda row: row | {"answer": ""}, "train has no answers to train on"),
-        (
-            "popular-per-type",
-            lambda row: row | {"question_type": ["a"]},
-            "holds list.*expected one text or number",
-        ),
+        ("popular-per-type", lambda row: row | {"question_type": ["a"]}, "holds list.*expected one text or number"),
     ],
 )
 def test_rows_that_a_model_cannot_be_trained_on_are_refused(answered, tmp_path, model, change, message):

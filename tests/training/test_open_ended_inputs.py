@@ -73,6 +73,7 @@ def test_groups_come_from_a_column_that_the_dataset_must_have(toy, tmp_path):
         run(toy, tmp_path / "run", "local-prior")
 
 
+@pytest.mark.slow
 def test_a_caption_tells_what_the_image_shows(toy, captions, tmp_path):
     result = run(toy, tmp_path / "run", "caption", captions=captions)
     both = run(toy, tmp_path / "q", "bow-q").model_folder, result.model_folder
@@ -202,13 +203,14 @@ def toy_grid(toy, tmp_path_factory):
     return toy_dataset.features(toy, tmp_path_factory.mktemp("grid") / "vqa_mc_features", grid=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "least"),
     [
+        ("mac", {"size": 32, "steps": 2}, 0.95),
         # linear in the colours, of which one lies between others
         ("mcb-a", {"lstm_size": 16, "sketch_size": 512, "attention_size": 16, "fixed_word_size": 3}, 0.85),
         ("bottom-up", {"size": 32}, 0.95),
-        ("mac", {"size": 32, "steps": 2}, 0.95),
         ("hiecoatt-answers", {"level_size": 32, "joint_size": 32, "encoder_dropout": 0.1}, 0.95),
     ],
 )
@@ -290,10 +292,15 @@ def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path
     ("name", "sizes"),
     [
         ("mac", {"size": 16, "steps": 2}),
-        ("nmn", {"size": 16, "lstm_size": 16}),
-        ("rau", {"size": 16, "lstm_size": 16, "attention_size": 16}),
-        ("hiecoatt-answers", {"level_size": 16, "joint_size": 16}),
-        ("mcb-a", {"lstm_size": 16, "sketch_size": 64, "attention_size": 16, "fixed_word_size": 3}),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                ("nmn", {"size": 16, "lstm_size": 16}),
+                ("rau", {"size": 16, "lstm_size": 16, "attention_size": 16}),
+                ("hiecoatt-answers", {"level_size": 16, "joint_size": 16}),
+                ("mcb-a", {"lstm_size": 16, "sketch_size": 64, "attention_size": 16, "fixed_word_size": 3}),
+            )
+        ),
     ],
 )
 def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, sizes):
@@ -310,6 +317,7 @@ def test_a_model_of_the_whole_image_rejects_regions(toy, toy_regions, tmp_path):
         run(toy, tmp_path / "run", "bow-q-i", features=toy_regions)
 
 
+@pytest.mark.slow
 def test_bottom_up_learns_from_the_regions_of_a_detector(toy, tmp_path):
     """With random weights, whose features depend on the colour nevertheless."""
     pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.training.questions import NONE, read_questions
 from hf_vqa_mc.training.run_inputs import held_out
-from tests.training import toy_dataset
+from tests.configs import write_configs
 from tests.training.toy_dataset import CONFIG
 
 
@@ -40,14 +40,6 @@ def test_some_of_the_questions_are_those_rows(toy):
     assert set(some.used_texts()) == {*some.texts, *some.choices[some.choices != NONE]}
 
 
-def write(folder, rows):
-    (folder / "own").mkdir(parents=True)
-    pq.write_table(rows, folder / "own" / "train-0.parquet")
-    head = "---\nconfigs:\n- config_name: own\n  data_files:\n  - split: train\n    path: own/train-*.parquet\n---\n"
-    (folder / "README.md").write_text(head)
-    return str(folder)
-
-
 ROWS = {
     "question_id": [1, 2],
     "image_id": [7, 8],
@@ -58,7 +50,7 @@ ROWS = {
 
 
 def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions(tmp_path):
-    questions = read_questions(write(tmp_path / "own", pa.table(ROWS)), "own").splits["train"]
+    questions = read_questions(str(write_configs(tmp_path, {"own": {"train": pa.table(ROWS)}})), "own").splits["train"]
     assert questions.kinds.tolist() == [[0, 0], [0, 0]]
     assert (questions.question_ids, questions.image_ids) == (["1", "2"], ["7", "8"])
 
@@ -79,7 +71,7 @@ def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions
 def test_invalid_rows_are_located(tmp_path, changed, message):
     rows = {name: column for name, column in (ROWS | changed).items() if column is not None}
     with pytest.raises(InputError, match="own, train") as error:
-        read_questions(write(tmp_path / "own", pa.table(rows)), "own")
+        read_questions(str(write_configs(tmp_path, {"own": {"train": pa.table(rows)}})), "own")
     assert message in str(error.value)
 
 
@@ -95,10 +87,3 @@ def test_about_that_part_of_the_images_is_held_out_and_a_larger_part_adds_some()
     assert abs(some.mean() - 0.05) < 0.005
     assert abs(more.mean() - 0.2) < 0.01
     assert not (some & ~more).any()
-
-
-def test_every_question_on_an_image_is_on_the_same_side(toy):
-    train = read_questions(str(toy), CONFIG).splits["train"]
-    out = held_out(train.image_ids, 0.2)
-    sides = {(image_id, bool(side)) for image_id, side in zip(train.image_ids, out, strict=True)}
-    assert len(sides) == toy_dataset.IMAGES["train"]

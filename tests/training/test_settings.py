@@ -71,17 +71,6 @@ def test_an_invalid_settings_file_is_named(tmp_path, text, message):
     assert message in str(error.value)
 
 
-def test_a_missing_settings_file_is_rejected(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        read_settings_file(tmp_path / "run.yaml", TrainingSettings)
-
-
-def test_missing_arguments_are_named():
-    done = vqa_mc("train", "vqa_mc")
-    assert done.exit_code == 2
-    assert "missing: --output (Folder of the run" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

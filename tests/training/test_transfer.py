@@ -137,9 +137,8 @@ class Steps(list):
             raise Stop
 
 
-@pytest.mark.parametrize(
-    "at", [pytest.param(number, marks=[] if number == 3 else pytest.mark.slow) for number in range(1, 8)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("at", range(1, 8))
 def test_stopped_before_any_step_the_same_call_resumes(recipe, fine_tuning, never_stopped, at, begun):
     args = recipe()
     begun.stop_at = at

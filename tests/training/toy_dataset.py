@@ -11,6 +11,7 @@ from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
+from tests.configs import write_configs
 
 COLOURS = {
     "red": (220, 30, 30),
@@ -28,16 +29,12 @@ IMAGES = {"train": 200, "test": 60}
 def make(folder: Path, seed: int = 0, splits: tuple[str, ...] = ("train", "test"), **images: int) -> Path:
     """A dataset folder; two questions an image, the second with fewer choices; of a split with so many images."""
     rng = np.random.default_rng(seed)
-    first = 0
+    first, rows = 0, {}
     for split in splits:
         ids = [f"{number:04d}" for number in range(first, first + {**IMAGES, **images}.get(split, 40))]
         first += len(ids)
-        rows = [row for image_id in ids for row in _rows(split, image_id, rng)]
-        (folder / CONFIG).mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(rows), folder / CONFIG / f"{split}-00000.parquet")
-    paths = "\n".join(f"  - split: {split}\n    path: {CONFIG}/{split}-*.parquet" for split in splits)
-    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: {CONFIG}\n  data_files:\n{paths}\n---\n")
-    return folder
+        rows[split] = [row for image_id in ids for row in _rows(split, image_id, rng)]
+    return write_configs(folder, {CONFIG: rows})
 
 
 def colour_of(image_id: str) -> str:

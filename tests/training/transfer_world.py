@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image
 
 from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.extraction import extract_features
+from tests.configs import write_configs
 from tests.training.toy_dataset import COLOURS, colour_of
 
 IMAGES = {
@@ -26,18 +25,15 @@ _KINDS = {"orig": kind_number("orig"), "iou": kind_number("iou"), "qou": kind_nu
 
 def make(folder: Path) -> Path:
     """The dataset, two questions an image but for every seventh, which has one; VQA's have ten human answers."""
-    rng, lines = np.random.default_rng(0), ["---", "configs:"]
+    rng, configs = np.random.default_rng(0), {}
     for config in CONFIGS:
         source, _, variant = config.partition("_")
         kinds = [_KINDS[name] for name in (_KINDS if variant == "all" else variant.split("_"))]
-        lines += [f"- config_name: {config}", "  data_files:"]
-        for split, images in IMAGES[source].items():
-            rows = [row for image in images for row in _rows(config, image, kinds, rng)]
-            (folder / config).mkdir(parents=True, exist_ok=True)
-            pq.write_table(pa.Table.from_pylist(rows), folder / config / f"{split}-00000.parquet")
-            lines += [f"  - split: {split}", f"    path: {config}/{split}-*.parquet"]
-    (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
-    return folder
+        configs[config] = {
+            split: [row for image in images for row in _rows(config, image, kinds, rng)]
+            for split, images in IMAGES[source].items()
+        }
+    return write_configs(folder, configs)
 
 
 def _rows(config, image, kinds, rng):

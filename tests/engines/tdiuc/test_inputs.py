@@ -223,10 +223,6 @@ def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
     assert questions_in(tmp_path / "again") == questions_in(tmp_path / "out")
 
 
-def _broken(name: str, change: Callable[[dict[str, Any]], object]) -> Any:
-    return pytest.param(change, id=name)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -41,7 +41,7 @@ def varied(n=60):
     return made_triplets([(texts[index % 4], f"answer {index * 7 % 41}") for index in range(n)])
 
 
-@pytest.mark.parametrize("n_examples", [10, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_examples", [4, pytest.param(120, marks=pytest.mark.slow)])
 def test_candidates_are_those_of_the_method_taken_literally(n_examples):
     @settings(max_examples=n_examples, deadline=None)
     @given(
