@@ -71,7 +71,7 @@ class Audit:
         return np.asarray(np.logical_or.reduce([one for name, one in self.ambiguous.items() if name != VECTORS]))
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
-        """Row to the index of the choice that the probes with question and choices pick, for evaluated rows."""
+        """Row to the index of the choice that `probabilities` prefers, for evaluated rows."""
         if self.probabilities is None:
             return {}
         evaluated = [row for row in rows if np.isfinite(self.probabilities[row, 0])]
@@ -208,10 +208,10 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     if settings.word_vectors is not None:
         texts = partial(_sentences, benchmark.test)
         vectors = load_word_vectors(settings.word_vectors, texts, settings.seed, progress)
-    split = benchmark.test
+    split, train = benchmark.test, benchmark.train
     progress("counting", 0, 4)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
-    rows, train = numbered[split.name], benchmark.train
+    rows = numbered[split.name]
     progress("counting", 1, 4)
     found = findings(benchmark.splits, numbered, split.name)
     progress("counting", 2, 4)
@@ -228,18 +228,10 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     cross_fitted += combined(context, cross_fitted, FOLDS)
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None, sets)
-    return Audit(
-        benchmark,
-        rows,
-        gains(shortcuts, rows.chance, split.clusters, cross_fitted, {sees: one.groups for sees, one in exact.items()}),
-        found,
-        ambiguous,
-        predictive,
-        turned_off + not_run + not_again,
-        exact,
-        settings,
-        vectors.sha256 if vectors else None,
-    )
+    groups = {sees: one.groups for sees, one in exact.items()}
+    found_gains = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
+    missing, sha256 = turned_off + not_run + not_again, vectors.sha256 if vectors else None
+    return Audit(benchmark, rows, found_gains, found, ambiguous, predictive, missing, exact, settings, sha256)
 
 
 def _sentences(split: Split) -> Iterator[list[str]]:

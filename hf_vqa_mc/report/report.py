@@ -5,7 +5,6 @@ Positions are in percent of the width, so that the inline SVG of the templates f
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hf_vqa_mc.audits.shortcut import ProbeInputs
@@ -131,24 +130,17 @@ def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | 
     found = {name: {side: rows[name] for side, rows in by_side.items()} for name in by_side["before"]}
     if not found:
         return None
-    scale = scale_of(row for rows in found.values() for row in rows.values())
+    scale = Scale(row for rows in found.values() for row in rows.values())
     lines = []
     for name, rows in found.items():
         inputs = ProbeInputs[rows["before"]["inputs"].upper()]
         if not inputs.is_shortcut:
             continue
-        bars = {side: bar(row, scale) for side, row in rows.items()}
-        lines.append(
-            {
-                "name": plain(name.removesuffix(f": {inputs.label}"), 120),
-                "row": rows["before"],
-                "inputs": inputs.label,
-                "bars": bars,
-                "title": " ".join(plain(row["sentence"], 500) for row in rows.values()),
-                "alarm": any(drawn["alarm"] for drawn in bars.values()),
-            }
-        )
-    shown = max(SHOWN_SHORTCUTS, 1 + max((index for index, line in enumerate(lines) if line["alarm"]), default=0))
+        line: dict[str, Any] = {"name": plain(name.removesuffix(f": {inputs.label}"), 120), "inputs": inputs.label}
+        line |= {"row": rows["before"], "title": " ".join(plain(row["sentence"], 500) for row in rows.values())}
+        lines.append({**line, "bars": {side: bar(row, scale) for side, row in rows.items()}})
+    alarms = (at for at, line in enumerate(lines) if any(drawn["alarm"] for drawn in line["bars"].values()))
+    shown = max(SHOWN_SHORTCUTS, 1 + max(alarms, default=0))
     return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0)}
 
 
@@ -169,15 +161,11 @@ def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     columns = ([row["name"] for row in ranked] or sorted(given))[:TYPE_SHORTCUTS]
     if not columns or len(types) < 2:
         return None
-    scale = scale_of(row["shortcuts"][name] for row in types for name in columns if name in row["shortcuts"])
-    lines = [
-        {
-            "type": row["type"],
-            "row": row,
-            "cells": [bar(row["shortcuts"][name], scale) if name in row["shortcuts"] else None for name in columns],
-        }
-        for row in sorted(types, key=lambda row: (-row["rows"], row["type"]))
-    ]
+    scale = Scale(row["shortcuts"][name] for row in types for name in columns if name in row["shortcuts"])
+    lines = []
+    for row in sorted(types, key=lambda row: (-row["rows"], row["type"])):
+        cells = [bar(row["shortcuts"][name], scale) if name in row["shortcuts"] else None for name in columns]
+        lines.append({"type": row["type"], "row": row, "cells": cells})
     return {"columns": columns, "zero": scale.at(0.0), **_collapsed(lines, SHOWN_TYPES)}
 
 
@@ -194,16 +182,9 @@ def histogram(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     bars = []
     for row in filter(lambda row: row["rows"], bins):
         size, share = row["to"] - row["from"], row["rows"] / total
-        bars.append(
-            {
-                "x": width(row["from"] + size * 0.06),
-                "width": width(size * 0.88),
-                "y": width(1 - share / top),
-                "height": width(share / top),
-                "title": f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to "
-                f"{row['to']:.0%}",
-            }
-        )
+        title = f"{row['rows']:,} questions ({share:.1%}) with a bias of {row['from']:.0%} to {row['to']:.0%}"
+        at = {"x": row["from"] + size * 0.06, "width": size * 0.88, "y": 1 - share / top, "height": share / top}
+        bars.append({"title": title, **{name: width(value) for name, value in at.items()}})
     return {"mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars, "ticks": ticks}
 
 
@@ -212,19 +193,22 @@ def ambiguous_decoys(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     found = audit.get("ambiguous_decoys")
     if not found:
         return None
-    top = next((top for top in (0.05, 0.1, 0.25, 0.5) if max(found["reasons"].values(), default=0) <= top), 1.0)
-    reasons = {reason: (share, width(share / top)) for reason, share in found["reasons"].items() if share}
-    zero = [reason for reason, share in found["reasons"].items() if not share]
+    shares = found["reasons"]
+    top = next((top for top in (0.05, 0.1, 0.25, 0.5) if max(shares.values(), default=0) <= top), 1.0)
+    reasons = {reason: (share, width(share / top)) for reason, share in shares.items() if share}
+    zero = [reason for reason in shares if reason not in reasons]
     return {"share": found["share"], "decoys": found["decoys"], "top": top, "reasons": reasons, "zero": zero}
 
 
-@dataclass(frozen=True)
 class Scale:
-    """A horizontal scale of gains."""
+    """A horizontal scale of gains that includes 0, the gains of some rows and their intervals."""
 
-    low: float
-    high: float
-    step: float
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        gains = [row[key] for row in rows for key in ("gain", "low", "high")]
+        low, high = min([0.0, *gains]), max([0.01, *gains])
+        margin = 0.04 * (high - low)
+        self.low, self.high = low - margin, high + margin
+        self.step = next((step for step in STEPS if (high - low) / step <= TICKS), STEPS[-1])
 
     def at(self, gain: float) -> str:
         """Position of a gain in percent of the width, clipped."""
@@ -235,15 +219,6 @@ class Scale:
         """The ticks of the scale; 0 is one of them."""
         first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
         return [{"gain": step * self.step, "x": self.at(step * self.step)} for step in range(first, last + 1)]
-
-
-def scale_of(rows: Iterable[Mapping[str, Any]]) -> Scale:
-    """A scale that includes 0, the gains of these rows and their intervals."""
-    gains = [row[key] for row in rows for key in ("gain", "low", "high")]
-    low, high = min([0.0, *gains]), max([0.01, *gains])
-    step = next((step for step in STEPS if (high - low) / step <= TICKS), STEPS[-1])
-    margin = 0.04 * (high - low)
-    return Scale(low - margin, high + margin, step)
 
 
 def bar(row: Mapping[str, Any], scale: Scale) -> dict[str, Any]:

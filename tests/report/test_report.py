@@ -187,7 +187,7 @@ def test_rules_near_chance_are_folded_away_but_alarms_never():
     chart = report_values(audit)["chart"]
     assert len(chart["shown"]) + len(chart["rest"]) == 35
     assert len(chart["shown"]) == 12
-    assert not any(line["alarm"] for line in chart["rest"])
+    assert not any(line["row"]["alarm"] for line in chart["rest"])
     audit["shortcuts"].append(audits.shortcut("late", "choices", "inputs", 0.2, False, 0.25, 0.01))
     assert any(line["name"] == "late" for line in report_values(audit)["chart"]["shown"])
 

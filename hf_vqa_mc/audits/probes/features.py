@@ -49,9 +49,9 @@ class Features:
             both.append(np.round(dense.astype(np.float64), 6).astype(np.float32))
         if not sparse:
             return both[0], both[1]
-        some_rows = self._rows.take(part.train)
-        row = some_rows.valid.nonzero()[0]
-        means = np.column_stack([np.bincount(row, column) for column in both[0].T]) / some_rows.sizes[:, None]
+        fitted = self._rows.take(part.train)
+        row = fitted.valid.nonzero()[0]
+        means = np.column_stack([np.bincount(row, column) for column in both[0].T]) / fitted.sizes[:, None]
         spread = np.sqrt(np.mean((both[0] - means[row]) ** 2, axis=0))
         kept = spread > 1e-6  # features shared by all choices of a row cancel out in the linear model
         crossed = [self._crossed(sees, rows) for rows in (part.train, part.test)]
