@@ -52,7 +52,6 @@ AN_BEFORE = re.compile(
 )
 """Words that begin with the sound of a vowel: an apple, an hour, an SUV, but a unicorn, a one-way sign."""
 
-
 PLURALS = Vocabulary("gqa/plurals")
 _IRREGULAR = PLURALS.read("irregular", dict[str, str])
 _IN_COMPOUNDS = PLURALS.read("in compounds", tuple[str, ...])

@@ -23,7 +23,6 @@ UNKNOWN, HOLDS, FAILS, NONE = 0, 1, 2, 3
 PREMISES = ("unknown", "holds", "fails", "none")
 """Names of the numbers above; none: nothing is presupposed, so the question fits any image."""
 
-
 WORDS = Vocabulary("complementary/words")
 _PRONOUNS = WORDS.read("persons", dict[str, str])
 _NOT_OBJECTS = WORDS["function words"] | frozenset(SMALL_NUMBERS)

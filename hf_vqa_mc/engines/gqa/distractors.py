@@ -24,7 +24,6 @@ _PLAIN = frozenset({"under", "below", "above", "behind", "in front of", "on top 
 """Relations that are plausible between any two objects."""
 _POSITIONS = {HORIZONTAL: ("left", "right"), VERTICAL: ("top", "bottom")}
 
-
 UNANNOTATED = Vocabulary("gqa/unannotated")
 _CATEGORY_SUGGESTS, _KIND_SUGGESTS, _HAS, _ANY_OF = (
     UNANNOTATED.read(key, dict[str, frozenset[str]]) for key in ("category suggests", "kind suggests", "has", "any of")

@@ -16,7 +16,6 @@ from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
 
-
 RULES = Vocabulary("gqa/edges")
 _SPELLINGS = RELATIONS.read("spellings", dict[str, str])
 _NOT_BOTH = RULES.read("not both", tuple[frozenset[str], ...])

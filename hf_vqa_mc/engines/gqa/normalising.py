@@ -32,7 +32,6 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
 LONGEST = 3  # Longest name, in words, that is read as its last word; longer ones are mostly sentences.
 
-
 _WORDS = Vocabulary("gqa/normalising")
 _OPPOSED = _WORDS.read("opposed", tuple[dict[str, str], ...])
 _ONLY_OF = _WORDS.read("only of", dict[str, frozenset[str]])

@@ -23,7 +23,6 @@ Phrase: TypeAlias = Sequence[Part]
 
 NOT_UNIQUE = {"glass"}  # Countable names whose plural names another thing.
 
-
 _CAPITALS = {word.lower(): word for word in WORDS["capitals"]}
 POSITIONS = {(kind, value): phrases for kind, values in _POSITIONS.items() for value, phrases in values.items()}
 
