@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
@@ -73,7 +73,7 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
 def find_by_id(directory: Path, image_ids: Sequence[str]) -> ImageFiles:
     """The files of those of the images that are in a folder or below it; raises InputError if an id has several.
 
-    The image id is the file's name (with or without suffix), or the number at its end, as in
+    The image id is the file's name or path (with or without suffix), or the number at its end, as in
     ``COCO_val2014_000000000123.jpg``; ``train-5`` is ``5.png`` anywhere in a folder ``train``.
     """
     listing = _FolderListing(directory)
@@ -82,8 +82,11 @@ def find_by_id(directory: Path, image_ids: Sequence[str]) -> ImageFiles:
         by_stem[path.stem].append(path)
     paths: dict[str, Path] = {}
     twice = []
+    names = {image_id: PurePosixPath(image_id).name for image_id in image_ids}
+    names = names if len({*names.values()}) == len(names) else {}  # without folders if they are unique
     for image_id in image_ids:
-        found = listing.candidates(image_id, image_id) or by_stem.get(image_id, [])
+        name = names.get(image_id, image_id)
+        found = listing.candidates(image_id, image_id) or listing.candidates(name, name) or by_stem.get(name, [])
         folder, dash, number = image_id.rpartition("-")
         if not found and dash and number.isdecimal():
             found = [path for path in by_stem.get(number, []) if folder in path.relative_to(directory).parts[:-1]]

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.errors import InputError
@@ -238,6 +239,17 @@ def test_several_images_are_found_in_a_folder_by_name(tmp_path):
     assert contents_of(split, 0, 1) == [(RED, BLUE), (BLUE,)]
     with pytest.raises(InputError, match=r"no image .3.png."):
         split.images.read(2)
+
+
+@pytest.mark.parametrize("names", [["train/1", "train/2", "train/1"], ["val/1.png", "val/2.png", "val/1.png"]])
+def test_ids_with_folders_are_kept_and_found_by_their_names(names, tmp_path):
+    (tmp_path / "files").mkdir()
+    for name, content in (("1.png", RED), ("2.png", BLUE)):
+        (tmp_path / "files" / name).write_bytes(content)
+    split = read(tmp_path, image_id=names, images=tmp_path / "files")
+    assert (ids(split), contents(split)) == (names, [RED, BLUE, RED])
+    of_all = dataset_images(str(tmp_path / "rows.parquet"), None, tmp_path / "files")
+    assert (of_all.image_ids, of_all.missing) == (names[:2], [])
 
 
 def contents_of(split, *rows):
