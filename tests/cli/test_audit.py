@@ -167,6 +167,7 @@ def test_invalid_options_give_one_line_and_write_nothing(run, tmp_path, argument
     assert not (tmp_path / "vqa_mc_audit").exists()
 
 
+@pytest.mark.slow
 def test_the_output_and_the_report_end_with_a_remedy_command_that_runs(run, tmp_path, untrained_report_probes):
     rows = [
         json.loads(line)

@@ -34,7 +34,7 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("audit", "rows.csv.gz", "--no-probes"),
+        pytest.param(("audit", "rows.csv.gz", "--no-probes"), marks=pytest.mark.slow),
         pytest.param(("audit", "lines.jsonl.gz", "--no-probes"), marks=pytest.mark.slow),
         pytest.param(("audit", "spaces.json.gz", "--no-probes"), marks=pytest.mark.slow),
         ("audit", "small.csv", "--word-vectors", "one_line.txt.gz"),

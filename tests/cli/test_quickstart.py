@@ -139,6 +139,7 @@ def test_in_python_it_finds_the_same(quickstart):
     assert found.built.output == Path("vqa_mc").absolute()
 
 
+@pytest.mark.slow
 def test_a_second_run_gives_the_same(quickstart):
     first, again = (json.loads(quickstart("--json")[1]) for _ in range(2))
     assert first == again

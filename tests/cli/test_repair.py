@@ -49,7 +49,7 @@ def run(tmp_path, untrained_report_probes):
 @pytest.fixture(scope="module")
 def repaired(tmp_path_factory):
     """The folder, the rows and the JSON of a repair."""
-    folder, rows = tmp_path_factory.mktemp("repaired"), questions(0.5)
+    folder, rows = tmp_path_factory.mktemp("repaired"), questions(0.5, 160)
     untrained = [probe for probe in judgement.REPORT_PROBES if not probe.trained]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judgement, "REPORT_PROBES", untrained)
@@ -135,7 +135,11 @@ def test_without_an_output_the_figures_are_shown_and_nothing_is_written(run, tmp
 
 @pytest.mark.parametrize(
     ("options", "written"),
-    [(["--variant", "iou"], False), (["--guarantee", "image"], True), (["--strategy", "closed"], True)],
+    [
+        (["--variant", "iou"], False),
+        (["--guarantee", "image"], True),
+        pytest.param(["--strategy", "closed"], True, marks=pytest.mark.slow),
+    ],
 )
 def test_what_is_not_better_is_written_only_with_a_guarantee_asked_for_by_name(run, tmp_path, options, written):
     result = run(questions(0, 160), *options, "--output", "fixed.jsonl", "--json")

@@ -26,7 +26,14 @@ def publish(hub, files, config=None):
 
 
 @pytest.mark.parametrize(
-    "name", ["ADDRESS/test.parquet", "LOCAL", "../other/test.parquet", "hf://datasets/eve/x/a.csv"]
+    "name",
+    [
+        "ADDRESS/test.parquet",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("LOCAL", "../other/test.parquet", "hf://datasets/eve/x/a.csv")
+        ),
+    ],
 )
 def test_data_files_elsewhere_are_refused_before_they_are_read(name, hub, vqa_mc, tmp_path):
     (tmp_path / "private.parquet").write_bytes(parquet(["x"]))
