@@ -54,6 +54,7 @@ REMEDIES: dict[str, dict[str, Any]] = {
     "closed sets, choices": {"guarantee": "choices"},
     "closed sets, choices, coverage 0.5": {"guarantee": "choices", "coverage": 0.5},
     "closed sets, question": {"guarantee": "question"},
+    "best": {"strategy": "best"},
 }
 """Name of a remedy to its options; see `vqa-mc remedy`."""
 
