@@ -174,14 +174,8 @@ def test_a_name_that_no_file_can_have_is_rejected(tmp_path, monkeypatch):
 def test_ids_that_are_no_numbers_of_a_machine_stay_text(tmp_path):
     from hf_vqa_mc.scoring.official import _NUMBER
 
-    assert [bool(_NUMBER.fullmatch(text)) for text in ("0", "12", "012", "9" * 5000, "٣", "-1")] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]
+    texts = ("0", "12", "012", "9" * 5000, "٣", "-1")
+    assert [text for text in texts if _NUMBER.fullmatch(text)] == ["0", "12"]
 
 
 def test_a_folder_that_cannot_be_made_is_rejected(tmp_path):
