@@ -30,7 +30,6 @@ from hf_vqa_mc.remedies.remedied import Remedied, rejected_texts, with_new_colum
 from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters
 from hf_vqa_mc.remedies.replacements import ChangedDecoy, Replacements
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
-from hf_vqa_mc.remedies.strategies import BUDGET
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
 
 ROUNDS = 3  # largest number of rounds
@@ -54,7 +53,7 @@ class Repaired(NamedTuple):
 def repair_benchmark(
     benchmark: Benchmark,
     families: Sequence[EmbeddingFamily],
-    budget: float,
+    budget: float = 0.2,
     seed: int = 0,
     candidates: Sequence[Candidate] = (),
     verdicts: Rejected | None = None,
@@ -178,7 +177,7 @@ def repair(
     answers: Sequence[Collection[str]] = (),
     rejected: Sequence[Collection[str]] = (),
     pool: CandidatePool | None = None,
-    budget: float = BUDGET,
+    budget: float = 0.2,
     rounds: int = ROUNDS,
     seed: int = 0,
     progress: Progress = silent,

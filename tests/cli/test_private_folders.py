@@ -66,7 +66,7 @@ def test_audits_remedies_exports_and_previews_of_a_file(secret: Path) -> None:
         "remedy", secret / "folder", "--split", "test", "--output", out / "remedied", "--report", out / "report2", *new
     )
     run("export", "lm-eval", rows, "--output", out / "lm")
-    run("export", "vlmevalkit", rows, "--output", out / "kit")
+    run("export", "vlmevalkit", rows, "--output", out / "kit", "--image", "")
     run("preview", rows, "--output", out / "preview.html")
     assert leaking(out) == []
 

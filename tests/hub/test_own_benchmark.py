@@ -19,7 +19,7 @@ from hf_vqa_mc.errors import InputError
 from tests.hub.test_push_dataset import OF_HUGGINGFACE_HUB, sent
 
 COLOURS = ["red", "green", "blue", "yellow", "white", "black"]
-NAME, ROWS = "ada/colours", 100
+NAME, ROWS = "ada/colours", 200
 pytestmark = [OF_HUGGINGFACE_HUB, pytest.mark.usefixtures("untrained_report_probes")]
 
 
@@ -213,9 +213,9 @@ def test_the_next_steps_publish_with_the_images_and_only_if_none_is_missing(opti
 
 
 def test_videos_are_pushed_and_exported_as_names_only_if_the_user_says_so(rows, tmp_path):
-    table = Dataset.from_list([{**row, "video": "a.mp4"} for row in rows]).remove_columns("image")
+    table = Dataset.from_list([{**row, "video": f"{at}.mp4"} for at, row in enumerate(rows)]).remove_columns("image")
     table.to_csv(tmp_path / "videos.csv")
-    named = "the rows name videos, e.g. a.mp4 in row 1, which are not read"
+    named = "the rows name videos, e.g. 0.mp4 in row 1, which are not read"
     issues = vm.lint("videos.csv").to_pandas()
     assert issues.loc[issues["check"] == "unread_images", "detail"].tolist() == [f"test: {named}"]
     assert "vqa-mc push" not in run("audit", "videos.csv", "--no-probes")
