@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceForm
 from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, TargetAndDecoys
 from hf_vqa_mc.data.column_spec import ColumnSpec
 from hf_vqa_mc.data.columns import question_column
+from hf_vqa_mc.data.files import file_form
 from hf_vqa_mc.data.labels import (
     BY_LETTER,
     BY_TEXT,
@@ -33,13 +35,14 @@ from hf_vqa_mc.data.names import (
     LABEL,
     QUESTION,
     QUESTION_ID,
+    ROW_NUMBER,
     choice_columns,
     columns_in_words,
     decoy_columns,
     named,
 )
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
-from hf_vqa_mc.data.text_choices import Lettered, OptionsInText
+from hf_vqa_mc.data.text_choices import Lettered, Lines, OptionsInText
 from hf_vqa_mc.errors import InputError, shown
 
 ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))  # columns of open-ended questions
@@ -52,7 +55,7 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     two interpretations disagree. The other splits help to interpret the labels.
     """
     table = tables[split]
-    found, failures = list[tuple[int, ColumnSpec]](), list[InputError]()
+    found, failures, of_answers = list[tuple[int, ColumnSpec]](), list[InputError](), list[InputError]()
     for form in _candidates(table, options):
         if isinstance(form, FixedChoices) and (found or (failures and "yes" not in map(str.lower, form.choices))):
             break  # of a column such as "correct", next to choices
@@ -64,12 +67,13 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
         except AmbiguousLabels:
             raise
         except InputError as error:
-            if options.choices or not named(form.columns, ANSWERS):  # else these are human answers
-                failures.append(error)
+            human = not options.choices and named(form.columns, ANSWERS)
+            (of_answers if human else failures).append(error)
             continue
         if not unread:
             break
     if found:
+        _check_one_question(min(found, key=lambda one: one[0])[1], table, options, location)
         return _checked_one_list(min(found, key=lambda one: one[0])[1], table, options, location)
     if failures:
         raise failures[0]
@@ -78,14 +82,20 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
             f"{location}: --choices {', '.join(options.choices)}: expected a column of lists of choices, several "
             "columns with one choice each, or a column of decoys next to one with the correct answer (--label)"
         )
+    if of_answers and not ANSWERED.issubset(table.column_names):
+        raise of_answers[0]
     raise (NoChoices if ANSWERED.issubset(table.column_names) else InputError)(
-        f"{location}: no choices recognised among the columns {', '.join(map(shown, table.column_names))}; "
+        f"{location}: no choices recognised among the columns {_listed(table)}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
-        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table)}"
+        f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table, options)}"
     )
 
 
-def _hint(table: pa.Table) -> str:
+def _listed(table: pa.Table) -> str:
+    return ", ".join(shown(name) for name in table.column_names if name != ROW_NUMBER)
+
+
+def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
         value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
@@ -93,7 +103,9 @@ def _hint(table: pa.Table) -> str:
     lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
     if lists:
         return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
-    if named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
+    path = Path(str(options.dataset))
+    no_header = not path.is_file() or file_form(path) in ("csv", "tsv", "xlsx")
+    if not no_header or named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
         return ""
     return "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
 
@@ -114,8 +126,10 @@ def _in_given_columns(table: pa.Table, names: tuple[str, ...], options: Benchmar
         is_list_name = bool(named(names, CHOICES)) and not named(names, DECOYS)
         within = [one for one in table.column_names if one.startswith(f"{name}.")]
         forms = [*_forms(table, [name, *within]), *map(ChoiceColumns, map(tuple, choice_columns(within)))]
+        is_question = _questions(table, options)[:1] == [name]  # its lines are no choices
+        forms = [form for form in forms if not (is_question and isinstance(getattr(form, "form", form), Lines))]
         yield from forms
-        one_decoy = is_cell(table.schema.field(name).type) and not is_list_name
+        one_decoy = is_cell(table.schema.field(name).type) and not (is_list_name or is_question)
         decoys = [*forms, *([ChoiceColumns(names)] if one_decoy else [])]
         yield from _with_targets(table, options, decoys)
         if not decoys:
@@ -193,7 +207,7 @@ def _with_label(
     if not names:
         raise InputError(
             f"{location}: choices are in {', '.join(form.columns)}, but no column of "
-            f"{', '.join(map(shown, table.column_names))} is recognised as labels; give it with --label"
+            f"{_listed(table)} is recognised as labels; give it with --label"
         )
     fitting, failures = list[list[LabelInterpretation]](), list[InputError]()
     for name in names:
@@ -208,7 +222,9 @@ def _with_label(
     fitting = [one for one, rows in zip(fitting, unknown, strict=True) if rows == least][: 1 if least else None]
     found = decided(fitting, tables, cells, location)
     if options.choices is None and named(form.columns, ANSWERS) and found[0].form is BY_TEXT:
-        raise InputError(f"{location}: {form.columns[0]} may hold human answers; {OPTIONS}")
+        name = form.columns[0]
+        given = f"--choices {name} --label {found[0].column}"
+        raise InputError(f"{location}: {name} may hold human answers; if these are the choices, add {given}")
     check_agreement(found, f"{location}: {names}", "choose one with --label")
     if options.label_from is not None and all(one.form.first is None for one in found):
         raise _no_integers(options, location, found[0].column, found[0].form.name)
@@ -225,14 +241,30 @@ def _label_columns(table: pa.Table) -> list[str]:
     return [name for name, kind in kinds.items() if is_cell(kind.value_type if is_list(kind) else kind)]
 
 
+def _check_one_question(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> None:
+    """Raise InputError if a record holds several records with a question, unless the user named the choices."""
+    parent, _, inner = (spec.question or spec.choices.column).rpartition(".")
+    others = [name for name in table.column_names if name.endswith(f".{inner}") and parent and "." in name]
+    same = [name.rpartition(".")[2] for name in spec.columns if name.startswith(f"{parent}.")]
+    others = [name for name in others if {f"{name.rpartition('.')[0]}.{one}" for one in same} <= {*table.column_names}]
+    if options.choices is None and same and len(others) > 1:
+        raise InputError(
+            f"{location}: several questions per record ({', '.join(map(shown, others[:3]))}); write one record per "
+            f"question, or read one of them: --question {spec.question} --choices {','.join(spec.choices.columns)} "
+            f"--label {spec.labels[0][0] if spec.labels else spec.columns[-1]}"
+        )
+
+
 def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> ColumnSpec:
     """Raise InputError if the question holds options too, unless the user named the choices; note other columns."""
     for other in [] if options.choices is not None else _questions(table, options):
         if other not in spec.choices.columns and OptionsInText.of(table, other):
             if other != spec.question:
                 return replace(spec, repeated=other)
+            parents = {name.rpartition(".")[0] for name in spec.choices.columns}
+            given = parents if len(parents) == 1 and "" not in parents else spec.choices.columns
             raise InputError(
                 f"{location}: choices are in {columns_in_words(spec.columns)}, and options in {other}, too, which "
-                "would keep the old choices; choose one with --choices"
+                f"would keep the old choices; choose one, such as --choices {','.join(given)}"
             )
     return spec

@@ -130,6 +130,10 @@ def _records_in(value: Any) -> tuple[Records, Callable[[Records], object]] | Non
         return value, lambda new: new
     inner: dict[str, Any] = value if isinstance(value, dict) else {}
     lists = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
+    rows_of = {tuple(one) if isinstance(one, dict) else () for one in inner.values()}  # of pandas: objects by row
+    if len(rows_of) == 1 and named(inner, QUESTION) and any(rows_of) and all(map(str.isdigit, max(rows_of))):
+        rows = [{name: one[key] for name, one in inner.items()} for key in max(rows_of)]
+        return rows, lambda new: {name: {str(at): one[name] for at, one in enumerate(new)} for name in inner}
     if {*map(type, inner.values())} == {dict}:
         name = "record_id" if any("id" in one for one in inner.values()) else "id"
         return [{name: key, **one} for key, one in inner.items()], lambda new: {one.pop(name): one for one in new}
@@ -153,10 +157,15 @@ def _csv(path: Path) -> pa.Table:
     with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
         stream.write(content)
         owned = stream.getvalue()
+    comma = delimiter(path)
     options = {
         "read_options": pc_csv.ReadOptions(block_size=min(_LARGEST_BLOCK, len(content) + 1)),
-        "parse_options": pc_csv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True),
+        "parse_options": pc_csv.ParseOptions(delimiter=comma, newlines_in_values=True),
     }
+    if re.search(rb'(?:^|[\t\n,;|])"[^"\n]*(?:\n|$)', content):  # a quoted line break, or no quoting at all
+        columns = {line.count(comma.encode()) for line in content.splitlines() if line.strip()}
+        if len(columns) == 1 and columns != {0}:
+            options["parse_options"] = pc_csv.ParseOptions(delimiter=comma, quote_char=False, newlines_in_values=False)
     try:
         with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
             types = dict.fromkeys(header.schema.names, pa.string())

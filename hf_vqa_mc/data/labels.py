@@ -24,7 +24,7 @@ ENOUGH = 20
 look like this in (3/4)^20 = 0.3% of benchmarks, whether they start from 0 or 1. Fewer rows may do so by chance, and
 are read as starting from 0, as most benchmarks do."""
 MOST_FAULTY = 0.5  # if more rows of a split cannot be read, its columns were not understood
-_LETTER = re.compile(r"(\W*(?:(?i:option|choice|answer)\W+)?)([A-Za-z])(\W*)")
+_LETTER = re.compile(r"(\W*(?:(?i:(?:the\s+)?(?:correct\s+)?(?:option|choice|answer)(?:\s+is)?)\W+)?)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
 _INTEGER = re.compile(r"\s*([+-]?\d{1,15})(?:\.0+)?\s*", re.ASCII)
 _FROM_0 = re.compile(r"(?i)idx|index")  # Names of columns that start from 0.
@@ -132,6 +132,16 @@ def _write_marked(old: str, index: int, choice: str, name: str | None) -> str:
     return f"{before}{_write_letter(letter, index, choice, name)}{after}{choice}"
 
 
+def _read_marks(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    marks = [(text or "").split() for text in column.to_pylist()]
+    fits = np.array([*map(len, marks)]) == cells.lengths
+    return np.where(fits, [one.index("1") if len(one) > 1 and "1" in one else UNKNOWN for one in marks], UNKNOWN)
+
+
+def _write_marks(old: str, index: int, choice: str, name: str | None) -> str:
+    return " ".join(str(int(at == index)) for at in range(max(index + 1, len(old.split()))))
+
+
 BY_LETTER = LabelForm("a letter", "letters", _read_letters, _write_letter)
 """A letter, possibly in brackets: A is the first choice."""
 BY_NAME = LabelForm("the name of a choice", "names of choices", _read_names, _write_name)
@@ -140,12 +150,14 @@ BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, _wr
 """The choice's text; the first of equal ones."""
 BY_LETTER_AND_TEXT = LabelForm("the letter and text of a choice", "letters with texts", _read_marked, _write_marked)
 """Such as "B. blue" or "(B) blue"."""
-LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT)
+BY_MARK = LabelForm("1 for the correct choice and 0 for the others", "marks", _read_marks, _write_marks)
+"""Such as the list [0, 0, 1, 0]."""
+LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT, BY_MARK)
 """Forms of labels that are not integers; other packages add one with ``LABEL_FORMS.add(THEIRS)``."""
 
 
 def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
-    """(rows,): a column's labels as text, lists with one entry as this; what is wrong with rows of several."""
+    """(rows,): labels as text, of lists the only entry or 0 and 1 per choice; what is wrong with rows of several."""
     column, rows = table[name], list[Any]()
     if is_list(column.type):
         entries, lengths = as_lists(column)
@@ -159,12 +171,18 @@ def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
         rows += unpacked_lists(texts.to_pylist())
         if None in rows:
             return texts, {}
+    if all(not cell or (len(cell) > 1 and sorted(_marks(cell)) == [*"0" * (len(cell) - 1), "1"]) for cell in rows):
+        return pa.array([" ".join(_marks(cell)) or None for cell in rows], pa.string()), {}
     faults = {
         row: f"{name} names several correct choices ({', '.join(map(shown, cell))}); expected one"
         for row, cell in enumerate(rows)
         if len(cell) > 1
     }
     return pa.array([cell[0] if len(cell) == 1 else None for cell in rows], pa.string()), faults
+
+
+def _marks(cell: Sequence[str | None]) -> list[str]:
+    return [{"True": "1", "False": "0"}.get(str(mark), str(mark)) for mark in cell]
 
 
 def integers(column: pa.Array) -> NDArray[np.int64]:
@@ -206,15 +224,15 @@ def with_labels(
     kind = table[name].type
     if is_list(kind):
         values = table[name].to_pylist()
-        entries = typed(pa.array(list(new.values()), pa.string()), kind.value_type, name, "label").to_pylist()
-        for row, entry in zip(new, entries, strict=True):
-            values[row] = [entry]
+        for row, label in new.items():
+            entries = label.split() if form is BY_MARK else [label]
+            values[row] = typed(pa.array(entries, pa.string()), kind.value_type, name, "label").to_pylist()
         return pa.array(values, kind)
     cells = as_text(table[name]).to_pylist()
     for row, label in new.items():
         old = cells[row] or ""
         packed = old != (texts[row] or "") and old.lstrip().startswith("[")
-        cells[row] = spelled_like(old, [label]) if packed else label
+        cells[row] = spelled_like(old, [*map(int, label.split())] if form is BY_MARK else [label]) if packed else label
     return typed(pa.array(cells, pa.string()), kind, name, "label")
 
 
@@ -235,7 +253,7 @@ def interpret(
     column, faults = label_texts(tables[split], name)
     valid = choices.counts > 0
     if not valid.any():
-        raise InputError(f"{location}: no row has choices; {OPTIONS}")
+        raise InputError(f"{location}: no row has choices: their cells are empty; {OPTIONS}")
     if hidden(column)[valid].all() and not faults:
         raise hidden_labels(location, name, tables[split], int(np.flatnonzero(valid)[0]))
     first = _first_index(name, _known_labels(tables, name, cells), cells, tables) if label_from is None else label_from

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hf_vqa_mc.data.files import EXPECTED, delimiter, file_form, frame_table, read_file, split_of, splits_of
 from hf_vqa_mc.data.inventory import PREFERRED
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError, listed, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
 from hf_vqa_mc.io.inside import Inside
 from hf_vqa_mc.io.parquet import check_files
@@ -167,7 +167,9 @@ def _loading(dataset: str, expected: str) -> Iterator[None]:
         except Exception as error:  # damaged files and cards raise various ones
             if isinstance(error, OSError) and error.errno and not isinstance(error, FileNotFoundError):  # of the disk
                 raise
-            raise InputError(f"{dataset}: {first_line(error)}; expected {expected}") from (
+            files = sorted(one.name for one in Path(dataset).iterdir() if file_form(one)) if is_folder else []
+            alone = f", or one of its files alone: {listed(files)}" if files else ""
+            raise InputError(f"{dataset}: {first_line(error)}; expected {expected}{alone}") from (
                 error if is_folder else None
             )
 

@@ -31,6 +31,7 @@ QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", 
                "sampleid", "exampleid", "recordid")  # fmt: skip
 QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
 ANSWERS = ("answers", "directanswers", "humananswers")
+ROW_NUMBER = "(row number)"  # column that checks add: the number of each row in all splits; messages leave it out
 MAX_NAME_LENGTH = 60  # longer column names are shortened in messages
 
 _SEPARATOR = r"[\s_.#-]*"

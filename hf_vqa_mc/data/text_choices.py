@@ -1,5 +1,7 @@
 """Forms in which one text holds all choices of a row: lettered options, a packed list, or lines."""
 
+# ruff: noqa: RUF001  marks of full width
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +18,11 @@ from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
 _HEADING = r"\b(?:answer[ \t]+)?(?:options|choices)[ \t]*:\s*"
-_START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.:]| ?\))(?:(?=\s)|(?<=\(A\))(?=\S))")
+_TIGHT = r"(?<=\(A\))(?=\S)|(?<=[Aa][.:)．、：])(?=\S)"
+_START = re.compile(rf"(?:(?:^|\n)[ \t]*|(?i:{_HEADING}))(\(?)([Aa1])([.:．、：]| ?\))(?:(?=\s)|{_TIGHT})")
 """The first option: on a line of its own, or after "Options:"."""
-_MARK = re.compile(r"[Aa1](?:[.:]| ?\))\s|\(A\)")  # What `_START` contains, found much faster.
+_MARK = re.compile(r"[Aa1](?:[.:．、：]| ?\))\s|\(A\)|^[ \t]*\(?[Aa][.:)．、：]", re.MULTILINE)
+"""What `_START` contains, found much faster."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +54,19 @@ class OptionText:
     @classmethod
     def _from(cls, text: str, start: re.Match[str]) -> "OptionText | None":
         opening, first, closing = start.groups()
-        blank = "" if opening and first == "A" else r"(?=\s)"
+        tight = not text[start.end()].isspace() and not (opening and first == "A")  # such as "A:red", on lines only
+        if tight and text[: start.start(1)].rpartition("\n")[2].strip():
+            return None
+        blank = "" if tight or (opening and first == "A") else r"(?=\s)"
 
         def following(separator: str, index: int, position: int) -> re.Match[str] | None:
             mark = f"{opening}{next_name(first, index)}{closing}"
             return re.compile(rf"({separator}){re.escape(mark)}{blank}").search(text, position)
 
         on_one_line = start[0].strip() != f"{opening}{first}{closing}" and opening  # after "Options:"
-        found = following(r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else ""), 1, start.end())
-        if found is None and not start.start(1):  # a text of options alone
+        separators = r"\r?\n[ \t]*" if tight else r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else "")
+        found = following(separators, 1, start.end())
+        if found is None and not (start.start(1) or tight):  # a text of options alone
             found = following(" ", 1, start.end())
         if found is None:
             return None
@@ -70,7 +78,7 @@ class OptionText:
             position = found.end()
             found = following(separator, len(choices) + 1, position) if first == "1" or len(choices) < 25 else None
         lines = 1 + max(choice.count("\n") for choice in choices) if between.strip() else 1
-        last = "\n".join(text[position:].split("\n")[:lines]).rstrip()
+        last = "\n".join(text[position:].split("\n")[:lines]).rstrip().removesuffix(between.strip() or "\n")
         other = r"\d{1,2}" if first == "1" else "[A-Z]" if first == "A" else "[a-z]"
         again = re.compile(rf"{separator}{re.escape(opening)}{other}{re.escape(closing)}{blank}")
         after = text[position + len(last) :]
@@ -217,8 +225,9 @@ class Separated(TextForm):
     replaced = staticmethod(lambda cell, choices: "; ".join(choices))
 
 
-_LETTER = r"(?s)^(\s*[(\[]?)([A-Za-z]|\d{1,2})(\.\)\s*|[.):\]]+\s+|[.):\]]+$|[.):\]])(.*)$"
-_FIRST_LETTER = r"(?s)^\s*[(\[]?(?P<letter>[A-Za-z][.):\]]|\d{1,2}(?:[)\]]|\.\s))"
+_MARKS = r"[.):\]．、：）]"
+_LETTER = rf"(?s)^(\s*[(\[（]?)([A-Za-z]|\d{{1,2}})(\.\)\s*|{_MARKS}+\s+|{_MARKS}+$| \)\s*| -\s+|{_MARKS})(.*)$"
+_FIRST_LETTER = r"(?s)^\s*[(\[（]?(?P<letter>[A-Za-z](?:[.):\]．、：）]| \)| -\s)|\d{1,2}(?:[)\]．、）]| \)|\.\s))"
 """Letters, and numbers that are neither decimals, nor times, nor ratios."""
 
 
@@ -232,10 +241,12 @@ class Lettered(ChoiceForm):
 
     @classmethod
     def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
-        """The form, without letters if most rows have them."""
-        some = form.read(table.slice(0, 1000))
+        """The form, without letters if most rows have them, or some with three choices or more."""
+        rows = np.unique(np.linspace(0, max(table.num_rows - 1, 0), 1000, dtype=np.int64))[: table.num_rows]
+        some = form.read(table.select(form.columns).take(pa.array(rows)))
         lettered = cls._rows(some)
-        return cls(form.columns, form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
+        found = 2 * lettered.sum() > (some.counts > 0).sum() or (lettered & (some.counts > 2)).any()
+        return cls(form.columns, form) if found else form
 
     @property
     def description(self) -> str:

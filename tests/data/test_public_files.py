@@ -160,6 +160,58 @@ def test_decoys_separated_by_semicolons(tmp_path):
     assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
 
 
+@pytest.mark.parametrize("mark", [":", ".", ")", "．", "、"])  # noqa: RUF001
+def test_lettered_lines_without_a_blank_and_letters_in_a_list(mark, tmp_path):
+    rows = [
+        {
+            "question": f"{question}\nChoices:\n" + "\n".join(map(f"{{}}{mark}{{}}".format, "ABC", texts)),
+            "answer": letter,
+        }
+        for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ]
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, LABELS)
+    rows = records(lambda texts: {"options": list(map(f"{{}}{mark}{{}}".format, "ABC", texts))}, answer=LETTERS)
+    assert read(write(tmp_path / "lists.jsonl", rows)) == (QUESTIONS, CHOICES, LABELS)
+
+
+def test_marks_of_the_correct_choice_are_labels_and_are_written(tmp_path):
+    marks = [[int(at == label) for at in range(3)] for label in LABELS]
+    path = write(tmp_path / "rows.jsonl", records(lambda texts: {"options": texts}, label=marks))
+    benchmark = read_benchmark(path)
+    assert benchmark.test.rows["label"].to_pylist() == LABELS
+    table = benchmark.with_choices(benchmark.test, CHOICES, [1, *LABELS[1:]])
+    assert table["label"].to_pylist() == [[0, 1, 0], *marks[1:]]
+
+
+def test_several_questions_per_record_are_refused(tmp_path):
+    inner = {"question": "Which?", "options": ["red", "blue"], "answer": "A"}
+    (tmp_path / "rows.json").write_text(json.dumps({f"v{at}": {"q0": inner, "q1": inner} for at in range(3)}))
+    with pytest.raises(InputError, match="several questions per record"):
+        read(tmp_path / "rows.json")
+
+
+def test_a_json_file_of_columns_as_pandas_writes_it(tmp_path):
+    pd.DataFrame(LISTS).to_json(tmp_path / "rows.json")
+    assert read(tmp_path / "rows.json") == (QUESTIONS, CHOICES, LABELS)
+    benchmark = read_benchmark(tmp_path / "rows.json")
+    write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "new.json")
+    assert json.loads((tmp_path / "new.json").read_text()) == json.loads((tmp_path / "rows.json").read_text())
+
+
+def test_a_table_without_quoting_keeps_its_rows(tmp_path):
+    lines = [f'{question}\t"{a}\t{b}\t{c}\t{letter}'
+             for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.tsv").write_text("\n".join(["question\tA\tB\tC\tanswer", *lines]))
+    assert read(tmp_path / "rows.tsv")[1][0] == ['"red', "blue", "green"]
+
+
+def test_a_folder_that_cannot_be_read_names_its_files(tmp_path):
+    (tmp_path / "rows.json").write_text(json.dumps({f"q{at}": row for at, row in enumerate(LISTS)}))
+    (tmp_path / "more.json").write_text(json.dumps({"train": ["q0"], "test": ["q1"]}))
+    with pytest.raises(InputError, match=r"one of its files alone: more\.json, rows\.json"):
+        read(tmp_path)
+
+
 def test_a_query_next_to_a_sentence_is_no_question(tmp_path):
     rows = [
         {"sentence": question, "query": "acorns", "label": str(at % 2 == 0)} for at, question in enumerate(QUESTIONS)
@@ -298,7 +350,7 @@ def test_numbers_that_are_values_are_kept(choices, tmp_path):
 def test_human_answers_are_no_choices(tmp_path):
     rows = [{"question": question, "answer": a, "answers": [a, a, b]}
             for question, (a, b, _) in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
-    with pytest.raises(InputError, match="no choices recognised among the columns"):
+    with pytest.raises(InputError, match="answers may hold human answers; if these are the choices, add"):
         read(write(tmp_path / "rows.jsonl", rows))
 
 

@@ -16,6 +16,7 @@ from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.column_spec import PER_CHOICE
 from hf_vqa_mc.data.columns import question_ids
 from hf_vqa_mc.data.loading import open_tables
+from hf_vqa_mc.data.names import ROW_NUMBER
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import read_opened
 from hf_vqa_mc.decoys.rows import SET_COLUMNS
@@ -25,7 +26,6 @@ from hf_vqa_mc.io.progress import Progress
 
 ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
 """An error makes a row unusable or its score wrong; a warning needs a look; a note is for information."""
-ROW = "(row number)"  # added column with the number of each row in all splits; messages may list it among the columns
 THREADS = 4
 WHOLE = -1  # row of an issue of the whole benchmark
 
@@ -67,7 +67,7 @@ class Linted:
 
     benchmark: Benchmark
     data: Data  # the rows that could be read, of all splits
-    tables: dict[str, pa.Table]  # all columns of all rows by split, and ROW
+    tables: dict[str, pa.Table]  # all columns of all rows by split, and ROW_NUMBER
     ids: pa.Array  # question ids of the rows of all splits; row numbers if there are none
     faulty: list[FaultyRow]  # the rows that could not be read, with numbers of rows of all splits
     progress: Progress
@@ -76,7 +76,7 @@ class Linted:
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """(rows of data,): number of each among the rows of all splits."""
-        return np.concatenate([split.original[ROW].to_numpy() for split in self.splits])
+        return np.concatenate([split.original[ROW_NUMBER].to_numpy() for split in self.splits])
 
     @property
     def splits(self) -> list[Split]:
@@ -91,7 +91,7 @@ class Linted:
     @property
     def own_columns(self) -> list[str]:
         """The columns that all splits have, without those of choices and labels, and those that this package adds."""
-        others = {ROW, *self.benchmark.spec.columns, *PER_CHOICE, *SET_COLUMNS}
+        others = {ROW_NUMBER, *self.benchmark.spec.columns, *PER_CHOICE, *SET_COLUMNS}
         shared = set.intersection(*(set(split.original.column_names) for split in self.splits)) - others
         return [name for name in self.splits[0].original.column_names if name in shared]
 
@@ -148,7 +148,7 @@ def read_linted(options: BenchmarkOptions, progress: Progress, skip_images: bool
     notes: tuple[str, ...] = ()
     for name, table in opened.tables.items():
         firsts[name] = first = sum(one.num_rows for one in tables.values())
-        tables[name] = table.append_column(ROW, pa.array(np.arange(first, first + table.num_rows)))
+        tables[name] = table.append_column(ROW_NUMBER, pa.array(np.arange(first, first + table.num_rows)))
         of_split, _, problem = question_ids(table, options, opened.locations[name], np.arange(table.num_rows))
         ids.append(of_split)
         notes += problem

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.checks.check import ERROR, NOTE, ROW, WARNING, Check, Issues, Linted, of_the_whole
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
 from hf_vqa_mc.audits.figures.choices import position_test
 from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
 from hf_vqa_mc.data.columns import repeats
-from hf_vqa_mc.data.names import QUESTION_ID, named
+from hf_vqa_mc.data.names import QUESTION_ID, ROW_NUMBER, named
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.text.comparison import differ_in_case
@@ -32,7 +32,7 @@ def _faulty(kind: str, linted: Linted) -> Issues:
 
 def _without_choices(linted: Linted) -> Issues:
     """Rows without choices, in splits whose other rows have some."""
-    every = np.concatenate([linted.tables[split.name][ROW].to_numpy() for split in linted.splits])
+    every = np.concatenate([linted.tables[split.name][ROW_NUMBER].to_numpy() for split in linted.splits])
     return Issues(np.setdiff1d(every, [*linted.rows, *(one.row for one in linted.faulty)]))
 
 
@@ -43,7 +43,7 @@ def _repeated_ids(linted: Linted) -> Issues:
             if pa.types.is_integer(table[name].type) or is_text(table[name].type):
                 ids = as_text(table[name])
                 found = repeats(ids)
-                rows += table[ROW].to_numpy()[found[:, 1]].tolist()
+                rows += table[ROW_NUMBER].to_numpy()[found[:, 1]].tolist()
                 details += [
                     f"{name} {shown(ids[row].as_py())}, as in row {first + 1}" for first, row in found.tolist()
                 ]
@@ -221,7 +221,7 @@ def _empty_cells(linted: Linted) -> Issues:
         empty = np.flatnonzero(~cells.filled)
         position = empty - cells.starts[cells.rows[empty]]
         inside = position < cells.ends[cells.rows[empty]]
-        rows.append(split.original[ROW].to_numpy()[cells.rows[empty[inside]]])
+        rows.append(split.original[ROW_NUMBER].to_numpy()[cells.rows[empty[inside]]])
         details += [f"choice {letter(index)}" for index in position[inside].tolist()]
     return Issues(np.concatenate(rows), details)
 
