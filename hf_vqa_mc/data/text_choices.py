@@ -241,12 +241,10 @@ class Lettered(ChoiceForm):
 
     @classmethod
     def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
-        """The form, without letters if most rows have them, or some with three choices or more."""
-        rows = np.unique(np.linspace(0, max(table.num_rows - 1, 0), 1000, dtype=np.int64))[: table.num_rows]
-        some = form.read(table.select(form.columns).take(pa.array(rows)))
+        """The form, without letters if most rows have them."""
+        some = form.read(table.slice(0, 1000))
         lettered = cls._rows(some)
-        found = 2 * lettered.sum() > (some.counts > 0).sum() or (lettered & (some.counts > 2)).any()
-        return cls(form.columns, form) if found else form
+        return cls(form.columns, form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
 
     @property
     def description(self) -> str:
