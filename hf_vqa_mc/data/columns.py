@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_id, is_list, is_text, list_array, unpacked_lists
 from hf_vqa_mc.data.choice_form import ChoiceCells
-from hf_vqa_mc.data.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, named
+from hf_vqa_mc.data.names import ANSWERS, QUESTION, QUESTION_ID, QUESTION_TYPE, VIDEO, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError, shown
@@ -64,9 +64,21 @@ def question_ids(
             problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
     if given:
         raise InputError(f"{problem}; make the ids unique")
+    if numbered and (video := _of_each_video(table, numbered[0], rows)):
+        return video[0], numbered[0], (f"{problem}; the ids of the column {shown(video[1])} are put in front",)
     if numbered and len(numbered[1].unique()) == len(rows):
         return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
     return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
+
+
+def _of_each_video(table: pa.Table, ids: str, rows: NDArray[np.integer]) -> tuple[pa.Array, str] | None:
+    """Unique ids with a video's id in front, as in NExT-QA's official results, and the video's column."""
+    for name in named(table.column_names, VIDEO):
+        if is_id(table.schema.field(name).type):
+            joined = pc.binary_join_element_wise(as_text(table[name]), as_text(table[ids]), "_")
+            if not _not_unique(joined, rows):
+                return joined, name
+    return None
 
 
 def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:

@@ -212,6 +212,13 @@ def test_a_folder_that_cannot_be_read_names_its_files(tmp_path):
         read(tmp_path)
 
 
+def test_ids_that_repeat_for_each_video_are_joined_with_its_id(tmp_path):
+    rows = records(lambda texts: {"options": texts}, answer=LETTERS, video=[f"v{at // 3}" for at in range(24)],
+                   qid=[at % 3 for at in range(24)])  # fmt: skip
+    benchmark = read_benchmark(write(tmp_path / "rows.jsonl", rows))
+    assert benchmark.test.rows["question_id"].to_pylist()[:4] == ["v0_0", "v0_1", "v0_2", "v1_0"]
+
+
 def test_a_query_next_to_a_sentence_is_no_question(tmp_path):
     rows = [
         {"sentence": question, "query": "acorns", "label": str(at % 2 == 0)} for at, question in enumerate(QUESTIONS)
