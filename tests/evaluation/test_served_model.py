@@ -62,10 +62,10 @@ def test_hundreds_of_requests_with_faults_are_all_answered_once(served, evaluate
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     served.fault = lambda number: FAULTS[number // 4 % 5] if number % 4 == 0 else None
     served.most_failures = 2
-    result = evaluate(worlds.benchmark(150), concurrency=32)
-    assert served.asked > 300
-    assert sum(served.answered.values()) == 300
-    assert [result.evaluation.figures.counts(name)["replies"] for name in ("full", "no-image")] == [150, 150]
+    result = evaluate(worlds.benchmark(160), concurrency=32)
+    assert served.asked > 320
+    assert sum(served.answered.values()) == 320
+    assert [result.evaluation.figures.counts(name)["replies"] for name in ("full", "no-image")] == [160, 160]
     assert result.to_pandas().failed.tolist() == [0, 0]
     assert result.to_pandas().accuracy.tolist() == [0.25, 0.25]  # it always says B
 
