@@ -198,6 +198,8 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
         own = [by.identity(row) if not one else one for row, one in enumerate(ids.to_pylist())]
         ids = pa.array(own, pa.string())
     notes = dict.fromkeys(itertools.chain.from_iterable(one.refused() for one in cells.values()))
+    first = pc.index(pc.not_equal(ids, ""), True).as_py()  # the first row that names an image; -1 for none
+    known = ids[first].as_py() if first >= 0 else ""
     if not source and (video or not id_column):
         ids, frequent = _without_frequent(ids)
         if frequent:
@@ -207,10 +209,10 @@ def _pictures(table: pa.Table, columns: BenchmarkOptions, allowed: AllowedImages
                 "these rows; give the folder with --images, or read no images with --image ''"
             ] = None
     missing = "" if source else next(filter(None, (one.missing() for one in cells.values())), "")
-    if source is None and not missing and (known := next(filter(None, pc.unique(ids).to_pylist()), None)):
+    if source is None and not missing and known:
         missing = f"the rows only name their images, e.g. {shortened(known)}; {NAME_FOLDER}"
         if video:
-            where = f"{shortened(known)} in row {pc.index(ids, known).as_py() + 1}"
+            where = f"{shortened(known)} in row {first + 1}"
             missing = f"the rows name videos, e.g. {where}, which are not read"
             used = (video,) if columns.image != "" and known.lower().endswith(VIDEO_SUFFIXES) else ()
     return RowImages(ids, source, missing, used, id_column, tuple(notes), by)

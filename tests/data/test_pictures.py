@@ -67,6 +67,8 @@ def test_a_missing_file_that_most_rows_name_does_not_group_them(column, cells, t
     assert len(set(benchmark.test.units)) == 60
     (note,) = benchmark.notes
     assert re.search(rf"most rows name the {column[:5]} .*(image|video).*--image ''", note)
+    assert "are not read" in benchmark.test.images_missing or "none of" in benchmark.test.images_missing
+    assert benchmark.test.image_columns
 
 
 def test_missing_files_of_a_few_rows_each_group_them(tmp_path):
