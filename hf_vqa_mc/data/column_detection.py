@@ -103,9 +103,9 @@ def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
     lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
     if lists:
         return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
-    path = Path(str(options.dataset))
-    no_header = not path.is_file() or file_form(path) in ("csv", "tsv", "xlsx")
-    if not no_header or named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
+    is_file = isinstance(options.dataset, str | Path)
+    has_header = is_file and file_form(Path(str(options.dataset))) in ("csv", "tsv", "xlsx")
+    if not has_header or named(table.column_names, (*QUESTION, *LABEL, *QUESTION_ID)):
         return ""
     return "; if the first line of the file is a row, add a header such as question,A,B,C,D,answer"
 
