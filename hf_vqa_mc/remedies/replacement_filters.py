@@ -25,9 +25,8 @@ from hf_vqa_mc.text.normalisation import comparable
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 
 WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1
-MOST_SIMILAR = 0.95
-"""Share of the published decoys whose cosine with the target no new decoy exceeds, in any embedding, unless both are
-different numbers, colours or animals: what is nearer is often correct as well."""
+MOST_SIMILAR = 0.75
+"""Largest cosine with the target in any embedding, unless both are different numbers, colours or animals."""
 UNBALANCED = 0.01
 """Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
 NEAR_DUPLICATE = 0.9  # largest cosine with another decoy of the row, likewise
@@ -85,25 +84,22 @@ class ReplacementFilters:
         distinct |= dict.fromkeys(word for given in answers for one in given for word in comparable(one).split())
         self._numbers = {word: number for number, word in enumerate(distinct)}
         self._relations = Relations.of(list(distinct))
-        row, column = (rows.valid & (np.arange(rows.valid.shape[1]) > 0)).nonzero()
-        target, decoy = rows.texts[row, 0], rows.texts[row, column]
-        self._most = [
-            float(np.quantile(np.einsum("rd,rd->r", space.texts[target], space.texts[decoy]), MOST_SIMILAR))
-            for space in spaces
-        ]
 
-    def near(self, text: Ints, others: Int32s, *, is_target: bool) -> Bools:
-        """Whether each text is too near to the target, or else to other decoys of its row, in any embedding."""
-        near = np.zeros((len(text), len(others)), np.bool_)
-        each, keys = np.broadcast_to(others, near.shape), self._rows.vocabulary.keys
-        for space, most in zip(self._spaces, self._most, strict=True):
-            cosines = np.einsum("rd,rod->ro", space.texts[text], space.texts[each])
-            near |= cosines > (most if is_target else NEAR_DUPLICATE)
-        for row, column in zip(*near.nonzero(), strict=True):
-            one, other = int(text[row]), int(others[column])
-            differ = exclusive(int(keys[one]), int(keys[other]), self._tables.relations)
-            near[row, column] = other >= 0 and not (differ or (self._digits[one] and self._digits[other]))
-        return np.asarray(near.any(axis=1))
+    def near(self, text: Ints, others: Int32s, most: float) -> Bools:
+        """Whether each text is nearer than ``most`` to any of the others in any embedding."""
+        near = np.zeros(len(text), np.bool_)
+        each = np.broadcast_to(others, (len(text), len(others)))
+        for space in self._spaces:
+            near |= (np.einsum("rd,rod->ro", space.texts[text], space.texts[each]) > most).any(axis=1)
+        for one in np.flatnonzero(near).tolist():
+            near[one] = any(self._too_near(int(text[one]), int(other), most) for other in others if other >= 0)
+        return near
+
+    def _too_near(self, text: int, other: int, most: float) -> bool:
+        if max(float(space.texts[text] @ space.texts[other]) for space in self._spaces) <= most:
+            return False
+        key, other_key = (int(self._rows.vocabulary.keys[one]) for one in (text, other))
+        return not (exclusive(key, other_key, self._tables.relations) or (self._digits[text] and self._digits[other]))
 
     def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.

@@ -12,7 +12,13 @@ from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Int32s, Int64s
 from hf_vqa_mc.remedies.candidate_pool import CandidatePool
 from hf_vqa_mc.remedies.fought_probes import FoughtProbes
 from hf_vqa_mc.remedies.plausibility import Plausibility
-from hf_vqa_mc.remedies.replacement_filters import Refusal, ReplacementFilters, TextCounts
+from hf_vqa_mc.remedies.replacement_filters import (
+    MOST_SIMILAR,
+    NEAR_DUPLICATE,
+    Refusal,
+    ReplacementFilters,
+    TextCounts,
+)
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, row_vectors, similar_rows
 
 NEIGHBOURS = 80  # similar rows, whose choices are candidates
@@ -146,8 +152,8 @@ class Replacements:
         tests: tuple[tuple[Refusal, Callable[[Int32s], Bools]], ...] = (
             (Refusal.IN_ROW, lambda some: np.isin(keys[some], in_row)),
             (Refusal.POPULAR, lambda some: ~counts.may_add(some)),
-            (Refusal.SIMILAR, lambda some: self.filters.near(some, others[:1], is_target=True)),
-            (Refusal.DUPLICATE, lambda some: self.filters.near(some, others[1:], is_target=False)),
+            (Refusal.SIMILAR, lambda some: self.filters.near(some, others[:1], MOST_SIMILAR)),
+            (Refusal.DUPLICATE, lambda some: self.filters.near(some, others[1:], NEAR_DUPLICATE)),
         )
         for reason, test in tests:
             refused = test(text[index])

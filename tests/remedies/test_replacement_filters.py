@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -63,19 +61,3 @@ def test_a_word_of_the_target_that_the_question_lacks_is_refused():
     text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
     assert filters.refusal(0, 1, text["walked away"], rows.texts[0]) is Refusal.SHARED
     assert filters.refusal(0, 1, text["the girl smiles"], rows.texts[0]) is None
-
-
-def test_what_is_nearer_to_the_target_than_nearly_all_published_decoys_is_too_near():
-    """The cosine of a decoy with its target is 0 to 0.95 in twenty rows, and 0.99 in one row of numbers."""
-    choices = [[f"target {'abcdefghijklmnopqrst'[row]}", f"decoy {'abcdefghijklmnopqrst'[row]}"] for row in range(20)]
-    table = pa.table({"question": ["Which?"] * 21, "choices": [*choices, ["7", "8"]], "label": pa.array([0] * 21)})
-    rows = number_rows({"rows": table})["rows"]
-    target, decoy = rows.texts.T
-    vectors = np.zeros((rows.texts.max() + 2, 2))
-    vectors[target] = [1, 0]
-    cosines = np.append(np.arange(20) / 20, 0.99)
-    vectors[decoy] = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
-    filters = ReplacementFilters(rows, [SimpleNamespace(texts=vectors)])
-    of_words = filters.near(decoy, target[:1], is_target=True)
-    assert of_words.tolist() == [False] * 20 + [True]  # 8 is a number, but the target is none
-    assert not filters.near(decoy[20:], target[20:], is_target=True).any()
