@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +26,6 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.sources.open_ended import open_ended_source
-
-if TYPE_CHECKING:
-    pass
 
 
 class UnreadableRows(InputError):

@@ -125,7 +125,7 @@ def open_model(
             raise InputError(f"model is {shown(model)}; expected {expected}")
 
         def generate(prompts: Sequence[Prompt]) -> list[str]:
-            return [one if isinstance(one, str) else letter(int(one)) for one in map(model, prompts)]
+            return [_reply(one) for one in map(model, prompts)]
 
         return SimpleNamespace(name=getattr(model, "__name__", type(model).__name__), generate=generate)
     name = str(model)
@@ -152,6 +152,15 @@ def open_model(
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
     return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
+
+
+def _reply(answer: object) -> str:
+    """A function's answer as a reply; an index as its letter."""
+    if isinstance(answer, int | np.integer):
+        return letter(int(answer))
+    if not isinstance(answer, str):
+        raise InputError(f"the model answered {shown(answer)}; expected a text, or the index of a choice from 0")
+    return answer
 
 
 def _inputs(names: Sequence[str], method: Method, model: Any, split: Split, questions: Questions) -> list[str]:  # noqa: ANN401

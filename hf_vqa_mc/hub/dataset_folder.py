@@ -57,12 +57,13 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
         files.append(_file(folder, path, sha256))
         progress("checking files", done, len(checksums))
-    made_from = ", ".join(sorted(inventory["sources"])) or title(inventory)
+    sources = ", ".join(sorted(inventory["sources"]))
+    made_from = f"{sources}, made by" if sources else f"{title(inventory)}, written by"
     return Shipment(
         "dataset",
         name,
         tuple(files),
-        f"{made_from}, made by hf_vqa_mc {__version__}",
+        f"{made_from} hf_vqa_mc {__version__}",
         request.private,
         left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,

@@ -53,7 +53,7 @@ class Repaired(NamedTuple):
 def repair_benchmark(
     benchmark: Benchmark,
     families: Sequence[EmbeddingFamily],
-    budget: float = 0.2,
+    budget: float,
     seed: int = 0,
     candidates: Sequence[Candidate] = (),
     verdicts: Rejected | None = None,
@@ -177,7 +177,7 @@ def repair(
     answers: Sequence[Collection[str]] = (),
     rejected: Sequence[Collection[str]] = (),
     pool: CandidatePool | None = None,
-    budget: float = 0.2,
+    budget: float,
     rounds: int = ROUNDS,
     seed: int = 0,
     progress: Progress = silent,
@@ -214,7 +214,7 @@ def repair(
         if number == 1 and surplus <= ALARM * error:
             stopped = "the probes find no leak"
         elif surplus < 1:
-            stopped = "the fought probes are at chance"
+            stopped = "the probes that it works against are at chance"
         elif number > rounds:
             stopped = "all rounds are done"
         elif len(state.changes) >= most:

@@ -59,7 +59,7 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
     if any(one.alarm for one in done.gains) and not done.exact:
         if "choice_origins" in done.benchmark.test.original.column_names:
-            why = "This is the output of a remedy: find a better strategy for the published benchmark"
+            why = "This is the output of a remedy: find a better strategy for the published benchmark, here PUBLISHED"
             other = {"strategy": "best", "output": f"{title.removesuffix('-remedied')}-best{ending}"}
             return [Step(why, "remedy", ("PUBLISHED",), other)]
         blind = (one for one in done.gains if one.alarm and not one.shortcut.sees.image)
@@ -69,15 +69,20 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             now = 100 * best.estimate.accuracy
             why += f"; the choices alone answer {now:.1f}% now, and then exactly as many as random guessing"
         return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
-    asked, what = {**given, "model": "MODEL"}, "image"
-    if done.benchmark.test.images is None:
-        asked["inputs"], what = ("no-image", "choices-only"), "question"
-    steps = [Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, asked)]
+    steps = [evaluation(done.benchmark, inputs, given)]
     if path.exists() and uncertainty(done.gains) <= UNCERTAIN:
         written = read_inventory(path) is not None
         if not ({"images", "image"} & given.keys() if written else done.benchmark.left_out):
             steps += publication(done.benchmark, path, {} if written else given, name)
     return steps
+
+
+def evaluation(benchmark: Benchmark, inputs: tuple[object, ...], given: Mapping[str, object]) -> Step:
+    """How to evaluate a model, of rows without images with the question and without."""
+    asked, what = {**given, "model": "MODEL"}, "image"
+    if benchmark.test.images is None:
+        asked["inputs"], what = ("no-image", "choices-only"), "question"
+    return Step(f"Evaluate a model with the {what} and without", "evaluate", inputs, asked)
 
 
 def publication(

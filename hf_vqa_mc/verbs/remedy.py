@@ -142,7 +142,7 @@ class RemedyResult(Result):
 
     def next_steps(self, name: Callable[[str], str] = str) -> list[Step]:
         """What to do with the written benchmark; ``name`` as in `audit_folder.next_steps`."""
-        from hf_vqa_mc.report.audit_folder import publication
+        from hf_vqa_mc.report.audit_folder import evaluation, publication
 
         output, dataset = self.settings.output, self.settings.dataset
         if output is None or not self.may_write:
@@ -158,7 +158,7 @@ class RemedyResult(Result):
         images, config = None if embedded else read.images, None if is_file else self.remedied.config
         inputs, given = replace(read, dataset=output, config=config, images=images).arguments(name)
         steps.append(Step("Audit the result", "audit", inputs, given))
-        steps.append(Step("Evaluate a model on it", "evaluate", inputs, {**given, "model": "MODEL"}))
+        steps.append(evaluation(self.remedied, inputs, given))
         if self.comparison is not None and not self.comparison.few and not self.comparison.large:
             steps += publication(self.remedied, output, given if is_file else {}, name)
         return steps

@@ -353,6 +353,12 @@ def test_a_function_is_a_model():
     assert result.per_question["no-image_picked"].tolist() == [2] * 24
 
 
+@pytest.mark.parametrize("answer", [None, 1.5, ["red"]])
+def test_a_function_that_answers_neither_text_nor_index_is_named(answer):
+    with pytest.raises(vm.InputError, match=r"the model answered .*; expected a text, or the index of a choice from 0"):
+        vm.evaluate(worlds.benchmark(), model=lambda prompt: answer)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

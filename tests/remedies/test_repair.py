@@ -44,7 +44,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def planted_length():
     rows, groups = made("length", 0.35)
-    return rows, groups, repair(rows, groups, [Letters()], rounds=2)
+    return rows, groups, repair(rows, groups, [Letters()], budget=0.2, rounds=2)
 
 
 def test_a_planted_leak_falls_by_report_probes_and_the_budget_holds(planted_length):
@@ -72,14 +72,14 @@ def test_only_listed_decoys_change_and_targets_never(planted_length):
 
 def test_the_same_seed_gives_the_same_changes():
     rows, groups = made("length", 0.35, rows=150)
-    one, other = (repair(rows, groups, [Letters()], rounds=1, seed=3).changes for _ in range(2))
+    one, other = (repair(rows, groups, [Letters()], budget=0.2, rounds=1, seed=3).changes for _ in range(2))
     assert one == other
 
 
 @pytest.mark.parametrize("shuffled", [False, True], ids=["clean", "shuffled labels"])
 def test_rows_without_a_leak_stay_almost_untouched(shuffled):
     rows, groups = made("length" if shuffled else "none", 0.35 if shuffled else 0.0, seed=1, shuffled=shuffled)
-    found = repair(rows, groups, [Letters()], rounds=2)
+    found = repair(rows, groups, [Letters()], budget=0.2, rounds=2)
     assert len(found.changes) < 0.02 * 3 * ROWS
     assert all(abs(one - 0.25) < 0.08 for one in accuracy(found.rows, groups, ["longest choice"]).values())
 
@@ -104,7 +104,7 @@ def test_other_rows_and_counts_do_not_tell_which_of_unique_texts_became_decoys()
             texts.sort(key=len, reverse=True)  # the target comes first
     table = {"question": ["what is it"] * ROWS, "choices": choices, "label": np.zeros(ROWS, np.int64)}
     rows, groups = number_rows({"rows": pa.table(table)})["rows"], np.arange(ROWS)
-    found = repair(rows, groups, [Letters()], rounds=2)
+    found = repair(rows, groups, [Letters()], budget=0.2, rounds=2)
     names = ["longest choice", "most frequent choice"]
     longest, frequent = (f"{name}: choices alone" for name in names)
     before, after = (accuracy(one, groups, names) for one in (rows, found.rows))
