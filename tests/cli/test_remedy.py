@@ -46,7 +46,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tm
     assert html.escape(printed["judgement"], quote=False) in html.unescape(page)
     assert all(one["name"].partition(":")[0] in page for one in printed["report_probes"]["probes"])
     assert "<code>vqa-mc audit remedied.jsonl</code>" in page
-    assert "<code>vqa-mc evaluate remedied.jsonl --model MODEL</code>" in page
+    assert "<code>vqa-mc evaluate remedied.jsonl --model MODEL --inputs no-image,choices-only</code>" in page
 
 
 @pytest.mark.slow
