@@ -1,6 +1,7 @@
 """What the scripts in .ci import exists: the tests run none of the benchmarks."""
 
 import ast
+import re
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,3 +27,11 @@ def test_every_imported_name_exists(path):
     ]
     assert [one for one in others if find_spec(one) is None] == []
     assert [one.name for node in ours for one in node.names if not exists(str(node.module), one.name)] == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_every_script_that_another_runs_exists_and_has_the_names_it_uses(path):
+    source = path.read_text()
+    for stem in re.findall(r'with_name\("(\w+)\.py', source):
+        other = path.with_name(f"{stem}.py")
+        assert set(re.findall(rf'\b{stem}\["(\w+)"\]', source)) <= {*compile(other.read_text(), stem, "exec").co_names}

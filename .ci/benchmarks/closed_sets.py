@@ -1,6 +1,6 @@
 """Coverage and leak of closed answer sets, their time and memory: `.ci/bench closed_sets`.
 
-COCO-QA, VQA v1, easy-VQA (as in repair.py) and questions generated from GQA's scene graphs, all rows.
+COCO-QA, VQA v1, easy-VQA (as in remedies.py) and questions generated from GQA's scene graphs, all rows.
 """
 
 import json
@@ -32,7 +32,6 @@ REAL_DATA = Path(os.environ.get("VQA_MC_REAL_DATA") or ROOT.parent / "shared" / 
 GRAPHS = [REAL_DATA / "gqa" / f"minyus100__{split}_sceneGraphs.json.xz" for split in ("train", "val")]
 KINDS = ("sets", "sets_same_question", "sets_same_image", "sets_similar_question", "sets_latin", "sets_grid")
 INPUTS = {"choices": "choices alone", "question": "question + choices", "image": "image + choices"}
-"""Time limit in seconds of remedy's own two audits, which are not used."""
 MINUTES = {"cocoqa": 5, "synthetic": 30}
 
 
@@ -50,12 +49,12 @@ def rows() -> Iterator[Row]:
         yield f"{what}: CPU time", found["cpu"] / 60, "min", ""
         yield f"{what}: peak memory", found["gb"], "GB", "< 6"
         yield f"{what}: rows in sets", 100 * found["kept"], "%", ""
-    repair = runpy.run_path(str(Path(__file__).with_name("repair.py")))
-    for name in repair["at_hand"]():
+    remedies = runpy.run_path(str(Path(__file__).with_name("remedies.py")))
+    for name in remedies["at_hand"]():
         if not name.startswith("made up"):
-            yield from kinds(name, repair["BENCHMARKS"][name](), repair["_strongest"])
+            yield from kinds(name, remedies["BENCHMARKS"][name](), remedies["_strongest"])
     if GRAPHS[0].exists():
-        yield from kinds("generated GQA", generated_gqa(), repair["_strongest"])
+        yield from kinds("generated GQA", generated_gqa(), remedies["_strongest"])
 
 
 def generated_gqa() -> DatasetDict:

@@ -181,7 +181,7 @@ def difference_row(reader: "WordNetCorpusReader") -> Row:
     )
 
 
-@njit
+@njit()
 def score_pairs(
     tokens: NDArray[np.int32], starts: NDArray[np.int32], pairs: NDArray[np.int32], scores: WordScores
 ) -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ def score_pairs(
     return found
 
 
-@njit
+@njit()
 def decide_pairs(
     tokens: NDArray[np.int32],
     starts: NDArray[np.int32],
