@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.texts import NO_LISTS, Column, Lists, pairs
+from hf_vqa_mc.audits.texts import Column, Lists, no_lists, pairs
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
 from hf_vqa_mc.data.columns import human_answers
@@ -48,10 +48,10 @@ class Data:
     answers: Lists  # all human answers; without rows if no row has several
     confidences: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """(rows,): mean confidence of the annotators in their answers, in [0, 1]; NaN without one; empty without any"""
-    choices: Lists = NO_LISTS  # without rows if questions have no choices
+    choices: Lists = field(default_factory=no_lists)  # without rows if questions have no choices
     labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # (rows,): index of the target
     ordered: bool = True  # whether the benchmark defines the order of choices
-    choice_kinds: Lists = NO_LISTS
+    choice_kinds: Lists = field(default_factory=no_lists)
     steps: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """(rows,): number of steps of reasoning; empty without programs"""
     captions: tuple[Column, ...] = ()  # captions of the images, if a file is given
@@ -134,7 +134,7 @@ def of_benchmark(benchmark: Benchmark, only: str | None = None) -> Data:
         choices=choices,
         labels=labels,
         ordered=benchmark.test.ordered,
-        choice_kinds=Lists(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else NO_LISTS,
+        choice_kinds=Lists(kinds) if pc.sum(pc.list_value_length(kinds)).as_py() else no_lists(),
         notes=(*benchmark.notes, *left_out),
     )
 
@@ -177,7 +177,7 @@ def _data(dataset: str, config: str | None, only: str | None, columns: Columns, 
     types = {"question type": kind, "answer type": answer_type}
     types = {name: column for name, column in types.items() if column.different > 1}
     several = (pc.max(pc.list_value_length(answers)).as_py() or 0) > 1
-    return Data(*names, split, question, answer, image, kind, types, Lists(answers) if several else NO_LISTS)
+    return Data(*names, split, question, answer, image, kind, types, Lists(answers) if several else no_lists())
 
 
 def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:

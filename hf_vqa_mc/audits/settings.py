@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, FOLDER, POSITIVE, SEED, VECTORS, check_options, option, settings
 
-AUDITS = Path("vqa_mc_audit")  # default folder of the folders of audits
+AUDITED = FolderKind("vqa-mc audit")
 
 
 @settings

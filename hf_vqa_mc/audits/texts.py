@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -159,7 +159,10 @@ class Lists:
         self.rows = np.repeat(np.arange(len(self.lengths)), self.lengths)  # (texts,): row of each text
 
 
-NO_LISTS = Lists(pa.array([], pa.list_(pa.string())))  # of a dataset without them
+@cache
+def no_lists() -> Lists:
+    """The column of a dataset without lists; pyarrow imports pandas to make it."""
+    return Lists(pa.array([], pa.list_(pa.string())))
 
 
 def pairs(one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from hf_vqa_mc.data.files import file_form, read_file
 from hf_vqa_mc.data.shards import file_content
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import write_bytes
+from hf_vqa_mc.text.counted import counted
 
 WRONG, CORRECT, UNSURE, BAD_QUESTION = VERDICTS = ("wrong", "correct", "unsure", "bad_question")
 """A choice is wrong, correct (also if it is not the target), or uncertain; or the question is bad (choice "")."""
@@ -85,3 +86,19 @@ def rejected(verdicts: Iterable[Verdict]) -> Rejected:
         for name, counts in votes.items()
     }
     return Rejected({name: texts for name, texts in correct.items() if texts}, frozenset(bad))
+
+
+def read_rejections(path: Path) -> Rejected:
+    """What a table of verdicts rejects.
+
+    Raises:
+        InputError: the table cannot be read, or rejects nothing.
+    """
+    verdicts = read_verdicts(path)
+    found = rejected(verdicts)
+    if not found.choices and not found.questions:
+        raise InputError(
+            f"--reject {path}: none of its {counted(len(verdicts), 'verdict')} rejects a choice or a question; remove "
+            "the option"
+        )
+    return found

@@ -17,6 +17,8 @@ from hf_vqa_mc.errors import InputError, listed
 MANIFEST = ".vqa_mc.json"  # the files that a command wrote into a folder, with size and sha256. It is never uploaded
 Entry = tuple[int, str]  # size in bytes and sha256 of a file
 
+AUDITS, REMEDIES = Path("vqa_mc_audit"), Path("vqa_mc_remedy")  # default folders of the folders of reports
+
 _CACHES = "__pycache__"
 """Folders of Python's caches, which are no reason to refuse an output: harnesses run programs of exports."""
 _SETTLED_SECONDS = 0.1  # age of a file from which a later change also changes its modification time
@@ -122,6 +124,21 @@ def check_output(output: Path, kind: FolderKind, overwrite: bool = False, option
             "or replace them with --overwrite"
         )
     return foreign
+
+
+def check_report_folder(
+    folder: Path, kind: FolderKind, option: str, data: Iterable[str | Path], overwrite: bool = False
+) -> None:
+    """Raise InputError unless the folder is new, empty, or an unchanged output of this kind; names its option.
+
+    No path of ``data``, the other inputs and outputs, may be inside the folder, nor the folder inside one of them.
+    """
+    target = Path(os.path.realpath(folder))
+    check_outside(folder, option, data)
+    if folder.parent.name in (AUDITS.name, REMEDIES.name) and not target.parent.exists():  # it is also created
+        check_folder(target.parent, option)
+    else:
+        check_output(folder, kind, overwrite, option)
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:

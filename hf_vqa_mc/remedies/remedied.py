@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.columns import KINDS, class_names
-from hf_vqa_mc.data.verdicts import Rejected, read_verdicts, rejected
+from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.writing import staged_benchmark
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
@@ -204,22 +204,6 @@ def _rejected_in_words(found: Mapping[str, int]) -> str:
 def rejected_texts(verdicts: Rejected, rows: pa.Table) -> list[list[str]]:
     """(rows,): the texts rejected for each row's question."""
     return [sorted(verdicts.choices.get(one, ())) for one in rows["question_id"].to_pylist()]
-
-
-def read_rejections(path: Path) -> Rejected:
-    """What a table of verdicts rejects.
-
-    Raises:
-        InputError: the table cannot be read, or rejects nothing.
-    """
-    verdicts = read_verdicts(path)
-    found = rejected(verdicts)
-    if not found.choices and not found.questions:
-        raise InputError(
-            f"--reject {path}: none of its {counted(len(verdicts), 'verdict')} rejects a choice or a question; remove "
-            "the option"
-        )
-    return found
 
 
 def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchmark, dict[str, int]]:

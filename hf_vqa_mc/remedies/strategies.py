@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import MOST_IN_SET, Preset, SetSettings, Settings
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, flag_of, option, settings, spec_of
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.remedied import Remedied
 
+JUDGED = FolderKind("vqa-mc remedy --report")
 BUDGET, TO_GAIN, PRESET = 0.2, 0.05, "plausible"  # defaults of ``--budget``, ``--prune`` and ``--preset``
 SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_url")
 """Options that name candidates for decoys which answer no question."""

@@ -1,9 +1,8 @@
 """The folders of reports; that of an audit: report, figures as JSON, scores of each row; its tables in terminals."""
 
 import io
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -15,7 +14,7 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import share_of
-from hf_vqa_mc.audits.settings import AUDITS
+from hf_vqa_mc.audits.settings import AUDITED
 from hf_vqa_mc.audits.shortcut import UNCERTAIN, Gain, ProbeInputs, uncertainty
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
@@ -23,7 +22,7 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
 from hf_vqa_mc.io.hub_folder import file_name
-from hf_vqa_mc.io.outputs import FolderKind, check_folder, check_output, check_outside
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
@@ -32,8 +31,6 @@ from hf_vqa_mc.report.report import report_html
 from hf_vqa_mc.result import Step
 from hf_vqa_mc.text.tables import TextTable
 
-AUDITED = FolderKind("vqa-mc audit")
-REMEDIES = Path("vqa_mc_remedy")  # default folder of the folders of reports of remedies
 REPORT, FIGURES, ROWS = "report.html", "audit.json", "rows.parquet"
 TABLE_NOTE = (
     "Accuracy in percent, gain in percentage points. !: significantly above chance (Holm's correction). A probe with "
@@ -94,21 +91,6 @@ def publication(
         return []
     title = re.sub(r"[\W_]+", "-", path.resolve().name.split(".")[0], flags=re.ASCII).strip("-") or "benchmark"
     return [Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": name(str(path)), **given})]
-
-
-def check_report_folder(
-    folder: Path, kind: FolderKind, option: str, data: Iterable[str | Path], overwrite: bool = False
-) -> None:
-    """Raise InputError unless the folder is new, empty, or an unchanged output of this kind; names its option.
-
-    No path of ``data``, the other inputs and outputs, may be inside the folder, nor the folder inside one of them.
-    """
-    target = Path(os.path.realpath(folder))
-    check_outside(folder, option, data)
-    if folder.parent.name in (AUDITS.name, REMEDIES.name) and not target.parent.exists():  # it is also created
-        check_folder(target.parent, option)
-    else:
-        check_output(folder, kind, overwrite, option)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from typing import Any
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.io.atomic import json_bytes
-from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.remedies.judgement import Comparison
 from hf_vqa_mc.remedies.remedied import in_words
@@ -18,7 +17,6 @@ from hf_vqa_mc.report.report import chart
 from hf_vqa_mc.result import Step
 from hf_vqa_mc.version import __version__
 
-JUDGED = FolderKind("vqa-mc remedy --report")
 FIGURES = "report.json"
 MOST_CHANGES = 100  # changed decoys listed on the page
 LEAK_ROWS, LEAK_HEADINGS = 8, ("--coverage", "questions", "gain")  # table of coverage and leak

@@ -6,9 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import AUDITS, ProbeOptions, ProbeSettings
+from hf_vqa_mc.audits.settings import AUDITED, ProbeOptions, ProbeSettings
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
@@ -162,7 +163,7 @@ class AuditResult(Result):
     def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.io.redaction import public_name
-        from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder, next_steps, write_audit
+        from hf_vqa_mc.report.audit_folder import next_steps, write_audit
 
         check_report_folder(Path(path), AUDITED, "output", self.settings.paths, overwrite)
         steps = next_steps(self.settings, self.audit, public_name)  # without folders of absolute paths
@@ -186,16 +187,17 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         InputError: the benchmark, word vectors, features or language model cannot be used.
     """
     from hf_vqa_mc.data.reading import load
-    from hf_vqa_mc.report.audit_folder import AUDITED, check_report_folder
 
+    earlier = None
     if settings.output is not None:
         others = [settings.against] if settings.against else []
         check_report_folder(settings.output, AUDITED, "--output", [*settings.paths, *others], settings.overwrite)
-    from hf_vqa_mc.audits.comparison import read_audit
+    if settings.against is not None:
+        from hf_vqa_mc.audits.comparison import read_audit
 
-    earlier = read_audit(settings.against) if settings.against else None
+        earlier = read_audit(settings.against)
     probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), load(settings, progress)
-    from hf_vqa_mc.audits import auditing
+    from hf_vqa_mc.audits import auditing  # slow to import
 
     done = AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier=earlier)
     if settings.output is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import read_json
+from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
@@ -166,9 +167,8 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         InputError: an output folder exists and was written by another program.
         OSError: the disk is full or read-only.
     """
+    from hf_vqa_mc.audits.settings import AUDITED as AUDIT_FILES
     from hf_vqa_mc.dataset.settings import BuildSettings
-    from hf_vqa_mc.report.audit_folder import AUDITED as AUDIT_FILES
-    from hf_vqa_mc.report.audit_folder import check_report_folder
     from hf_vqa_mc.sources.easyvqa import package_folder
 
     to_build = BuildSettings(
@@ -221,8 +221,6 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
 
 def _report_folder(output: Path) -> Path:
     """The folder of the audit, as ``vqa-mc audit`` names it."""
-    from hf_vqa_mc.audits.settings import AUDITS
-
     return output.parent / AUDITS / f"{output.name}-{AUDITED}"
 
 

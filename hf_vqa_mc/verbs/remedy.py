@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.outputs import REMEDIES, check_outside, check_report_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, subset, verb
 from hf_vqa_mc.remedies.strategies import (
+    JUDGED,
     STRATEGIES,
     RemedyInputs,
     Strategy,
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
 
 def _report_folder(given: Mapping[str, Any]) -> Path | None:
     """Named after the output, its config and decoys, so that a report is replaced only together with its output."""
-    from hf_vqa_mc.report.audit_folder import REMEDIES
-
     if given.get("output") is None:
         return None
     implied = "prune" if given.get("prune") is not None else given.get("guarantee") or given.get("variant")
@@ -246,15 +246,9 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         InputError: the benchmark, word vectors or candidates cannot be used, or no decoys of this kind can be made.
     """
     from hf_vqa_mc.data.reading import load
+    from hf_vqa_mc.data.verdicts import read_rejections
     from hf_vqa_mc.dataset.writing import check_config, check_output
     from hf_vqa_mc.io.atomic import publish_together
-    from hf_vqa_mc.io.outputs import check_outside
-    from hf_vqa_mc.remedies.judgement import judge
-    from hf_vqa_mc.remedies.remedied import read_rejections
-    from hf_vqa_mc.report.audit_folder import check_report_folder, staged_report
-    from hf_vqa_mc.report.judgement import judgement_figures
-    from hf_vqa_mc.report.remedy_folder import JUDGED, report_contents
-    from hf_vqa_mc.text.embeddings import embedding_families
 
     strategy = strategy_of(settings, settings.strategy)
     read = settings.pool, settings.captions, settings.scene_graphs, settings.candidates, settings.reject
@@ -274,6 +268,12 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         )
     if settings.output is not None and strategy.config is not None and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
+    from hf_vqa_mc.remedies.judgement import judge  # these are slow to import
+    from hf_vqa_mc.report.audit_folder import staged_report
+    from hf_vqa_mc.report.judgement import judgement_figures
+    from hf_vqa_mc.report.remedy_folder import report_contents
+    from hf_vqa_mc.text.embeddings import embedding_families
+
     benchmark, candidates = _candidates(settings, benchmark, progress)
     made = strategy.apply(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
     comparison, unjudged = None, ""

@@ -88,7 +88,6 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     Raises:
         InputError: the file or the dataset cannot be read.
     """
-    from hf_vqa_mc.audits.auditing import audit
     from hf_vqa_mc.audits.comparison import FILES, Status, compare, compare_rows, read_audit, split_hashes
     from hf_vqa_mc.audits.rows import without_wide_rows
     from hf_vqa_mc.audits.settings import ProbeSettings
@@ -118,6 +117,8 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     rows = compare_rows(made["splits"], split_hashes(benchmark))
     if any(check.status is Status.CHANGED for check in rows):
         return VerifyResult(tuple(rows))
+    from hf_vqa_mc.audits.auditing import audit  # slow to import
+
     return VerifyResult(tuple(compare(stored, audit(benchmark, probes, progress).as_json())))
 
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 SLOW = ("torch", "datasets", "transformers", "sklearn", "numba", "scipy.stats", "scipy.sparse")
+SLOW += "hf_vqa_mc.audits.auditing", "hf_vqa_mc.remedies.judgement", "hf_vqa_mc.report.audit_folder"
 MISTAKES = """\
 audit nofile.csv
 audit a/b/c
@@ -15,6 +16,8 @@ audit rows.docx
 audit rows.csv --seed -1
 audit rows.csv --question nothing
 audit rows.csv --output rows.csv
+remedy nofile.csv
+remedy rows.csv --question nothing
 describe nofile.csv
 describe rows.csv --figures nothing
 describe rows.csv --captions nofile.json
