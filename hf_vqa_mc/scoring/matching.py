@@ -199,6 +199,7 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Pre
         remedy += "; indices must be numbers, not text"
     elif answer is not None and _is_among(answer, among, any_case=True):
         remedy = "VQA's program is case-sensitive"
+        remedy += "; --metric mc_accuracy is not" if matched.annotations.kind is MULTIPLE_CHOICE else ""
     raise InputError(
         f"{predictions.location}: question {names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
         f"({len(invalid):,} of {len(names):,} predictions are invalid); {remedy}"

@@ -133,31 +133,37 @@ def _resolved(part: str, choices: Sequence[str]) -> int | None:
     """The choice that a part of a text is, by its letter or text; _CONFLICT if both differ, None if it is neither."""
     part = _BEFORE.sub("", _without_markup(part).strip())
     form = comparison_of(choices)
-    texts = [form(_without_markup(choice)) for choice in choices]
+    texts = [form(_without_markup(choice)) for choice in _distinct(choices)]
     whole = _equal(form(part), texts)
     match = _LETTER.match(part)
     index = LETTERS.find(match["letter"].upper()) if match else len(choices)
     if match is None or index >= len(choices):
         return whole
     rest, is_closed = match["rest"], match["close"] is not None
+    same = [other for other, choice in enumerate(choices) if choice == choices[index]]  # the letter's choice
     said = _equal(form(rest), texts)
     if not normal(rest):  # the letter alone
         return index if is_closed or not rest or whole is None else whole
     if whole is not None and not is_closed:  # "a dog", where that is a choice
         return whole
-    if is_closed and said == index:  # "C. a", where C is the choice a
+    if is_closed and said in same:  # "C. a", where C is the choice a
         return index
     if _ONLY_LETTERS.fullmatch(f" {rest}"):  # "A or B"
         others = {LETTERS.find(letter.upper()) for letter in re.findall(r"\b[A-Za-z]\b", rest)}
         return index if others == {index} else _CONFLICT
     if is_closed or match["open"] or match["inner"]:
         first = _equal(form(_SENTENCE.split(rest)[0]), texts)
-        return _CONFLICT if any(one is not None and one != index for one in (said, first)) else index
+        return _CONFLICT if any(one is not None and one not in same for one in (said, first)) else index
     if match["letter"].islower() or not rest[:1].isspace():  # a word
         return whole
     if said is not None:
-        return index if said == index else _CONFLICT
+        return index if said in same else _CONFLICT
     return index if _REASON.match(rest) else whole
+
+
+def _distinct(choices: Sequence[str]) -> list[str]:
+    """The choices with "" for those that repeat an earlier one, as either is the same answer."""
+    return ["" if choice in choices[:index] else choice for index, choice in enumerate(choices)]
 
 
 def _without_markup(text: str) -> str:
@@ -176,7 +182,7 @@ def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
     """The choices that occur in a text as whole words, not within another one and not negated."""
     rest = f" {normal(text)} "
     found = []
-    texts = [_without_article(normal(choice)) for choice in choices]
+    texts = [_without_article(normal(choice)) for choice in _distinct(choices)]
     for wanted in sorted(dict.fromkeys(texts), key=len, reverse=True):
         starts = [match.start() for match in re.finditer(rf"(?<=\s){re.escape(wanted)}(?=\s)", rest)] if wanted else []
         if any(not _NEGATION.search(rest[:start]) for start in starts):

@@ -32,8 +32,8 @@ PREDICTIONS = (
 class ScoreSettings(ColumnOptions):
     """Score a model's predictions exactly as the dataset's official program does.
 
-    Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
-    the target. VQA, TDIUC and GQA annotation files, and open-ended configs (vqa_open, vqa2_pairs), get their own
+    Multiple-choice rows get the accuracy of choosing the target. With answers of several annotators they also get
+    consensus accuracy; vqa and vqa2 only that. Published annotation files and open-ended configs get their own
     metrics. Every question needs a prediction.
     """
 

@@ -128,3 +128,20 @@ def test_without_rotations_there_is_no_circular_accuracy() -> None:
 )  # fmt: skip
 def test_replies_with_signs_letters_and_empty_choices(reply: str, choices: list[str], index: int | None) -> None:
     assert written_choice(reply, choices) == index
+
+
+def test_choices_of_a_benchmark_with_answers_of_annotators_get_both_scores() -> None:
+    rows = rows_of(20, 2).assign(direct_answers=[["table"] * 7 + ["window"] * 3] * 20)
+    results = vm.score({str(row): "table" if row else "window" for row in range(20)}, rows, label_from=0).results
+    assert {name: result["accuracy"] for name, result in results.items()} == pytest.approx(
+        {"mc_accuracy": 1 / 20, "vqa_accuracy": 0.995}
+    )
+    with pytest.raises(vm.InputError, match="case-sensitive; metric mc_accuracy is not"):
+        vm.score({str(row): "Table" for row in range(20)}, rows, label_from=0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "index"), [("bread", 0), ("Bread.", 0), ("C", 2), ("C. bread", 2), ("A) bread", 0), ("B. bread", None)]
+)
+def test_of_equal_choices_any_is_named(reply: str, index: int | None) -> None:
+    assert written_choice(reply, ["bread", "salt", "bread", "fork"]) == index
