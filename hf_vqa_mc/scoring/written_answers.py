@@ -18,15 +18,16 @@ _TAG = re.compile(
 _ANSWER_TAG = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _ADVERBS = r"(?:(?:(?:most\s+)?(?:likely|probably)|clearly|therefore|indeed|definitely|actually)\s+)?"
 _MARKER = re.compile(
-    r"(?:answer|\bans\.?|option|choice|letter|solution|response|答案|正解)(?:\s+to\s+(?:the|this)\s+question)?[\"”’*_]*\s*"
-    r"(?::|=|\bis\b|\bwould be\b|\bshould be\b|\bmust be\b|是|は)\s*:?\s*" + _ADVERBS,
+    r"(?:answer|\bans\.?|option|choice|letter|solution|response|réponse|antwort|respuesta|resposta|risposta|ответ|"
+    r"答案|正解|回答|选项|選項|答え|정답)(?:\s+(?:to\s+(?:the|this)\s+question|corr\w+))?[\"”’*_]*\s*"
+    r"(?::|=|\b(?:is|would be|should be|must be|est|es|ist|é)\b|è|是|为|為|应该是|は|은|는)\s*:?\s*" + _ADVERBS,
     re.IGNORECASE,
 )
 _VERB = re.compile(
     r"\b(?:choose|chose|pick|select|go(?:ing)? with|guess:?|it\s+is|it['’]s|i['’]d say|i would say|i think|this is|"
     r"that is|must be|(?:so|thus|hence|therefore|definitely|probably|likely)\b,?)\s+"
     + _ADVERBS
-    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?",
+    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?|(?:选项?|选择|選擇|選|옵션)\s*:?\s*(?=[(A-Z])",
     re.IGNORECASE,
 )
 _LETTER = re.compile(

@@ -14,6 +14,7 @@ from hf_vqa_mc.scoring import OF_PREDICTIONS, SCHEMES
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
+    from numpy.typing import NDArray
 
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.scoring.predictions import Predictions
@@ -24,7 +25,7 @@ PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
     "choice) or label (index), optionally scores (a number for each choice). In Python also records, a data frame, a "
-    "Dataset or a mapping id -> answer."
+    "Dataset, a mapping id -> answer, or a list, array or Series of answers in the order of the rows."
 )
 
 
@@ -37,8 +38,8 @@ class ScoreSettings(ColumnOptions):
     metrics. Every question needs a prediction.
     """
 
-    predictions: "str | Path | list[dict[str, Any]] | Mapping[str, str | int] | pd.DataFrame | datasets.Dataset" = (
-        option(PREDICTIONS, kw_only=False)
+    predictions: "str | Path | list[Any] | Mapping[str, str | int] | NDArray[Any] | pd.Series | pd.DataFrame | datasets.Dataset" = option(
+        PREDICTIONS, kw_only=False
     )
     dataset: "str | Path | datasets.Dataset | datasets.DatasetDict | pd.DataFrame | Benchmark" = option(
         "Folder of vqa-mc build, dataset on the Hub, any benchmark that vqa-mc audit reads, or published file: VQA, "

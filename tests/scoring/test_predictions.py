@@ -216,11 +216,34 @@ BAD = {
         '[{"number": 1, "answer": "a"}]',
         "no column of question ids: expected question_id, .*--id-column",
     ),
-    "no answer": ("p.json", '[{"qa_id": 1, "text": "a"}]', "no column of answers: expected answer, .*--answer-column"),
+    "no answer": (
+        "p.json",
+        '[{"qa_id": 1, "words": "a"}]',
+        "no column of answers: expected answer, .*--answer-column",
+    ),
     "gold as another column": (
         "p.json",
         '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
         "record 1: both 'answer' and 'prediction' may hold answers; choose one with --answer-column",
+    ),
+    **{
+        f"gold next to {name}": (
+            "p.json",
+            json.dumps([{"question_id": 1, gold: 2, name: "a"}]),
+            f"record 1: both '{gold}' and '{name}' may hold answers; choose one with --answer-column",
+        )
+        for gold, name in (("answer", "response"), ("label", "pred"), ("answer", "parsed_pred"), ("answer", "text"))
+    },
+    "an error in a batch": (
+        "p.jsonl",
+        '{"custom_id": "a", "response": {"body": {"choices": [{"message": {"content": "B"}}]}}}\n'
+        '{"custom_id": "b", "response": null}',
+        r"line 2, field 'response.body.choices.0.message.content': expected text.* found None",
+    ),
+    "an unknown field within another": (
+        "p.json",
+        '[{"id": 1, "result": {"said": "a"}}]',
+        "no column of answers: .* found 'id', 'result'; give it with --answer-column, as result.NAME or result.0",
     ),
     "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 2, field 'answer': it is missing"),
     "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 1, field 'answer': expected text .*found None"),
