@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import ScoreTable
 
+    Answers = list[Any] | Mapping[str, str | int] | NDArray[Any] | pd.Series
+
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
@@ -38,9 +40,7 @@ class ScoreSettings(ColumnOptions):
     metrics. Every question needs a prediction.
     """
 
-    predictions: "str | Path | list[Any] | Mapping[str, str | int] | NDArray[Any] | pd.Series | pd.DataFrame | datasets.Dataset" = option(
-        PREDICTIONS, kw_only=False
-    )
+    predictions: "str | Path | Answers | pd.DataFrame | datasets.Dataset" = option(PREDICTIONS, kw_only=False)
     dataset: "str | Path | datasets.Dataset | datasets.DatasetDict | pd.DataFrame | Benchmark" = option(
         "Folder of vqa-mc build, dataset on the Hub, any benchmark that vqa-mc audit reads, or published file: VQA, "
         "VQA2 or TDIUC annotations, GQA questions (a folder if in several parts). In Python also a Dataset, a "
