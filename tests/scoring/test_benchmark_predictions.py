@@ -145,3 +145,13 @@ def test_choices_of_a_benchmark_with_answers_of_annotators_get_both_scores() -> 
 )
 def test_of_equal_choices_any_is_named(reply: str, index: int | None) -> None:
     assert written_choice(reply, ["bread", "salt", "bread", "fork"]) == index
+
+
+def test_of_a_folder_in_the_layout_of_scienceqa_the_file_of_questions_is_to_be_given(tmp_path: Path) -> None:
+    rows = {row: {"question": f"Q{row}?", "choices": THINGS, "answer": row % 3, "split": "test"} for row in range(20)}
+    (tmp_path / "problems.json").write_text(json.dumps(rows))
+    (tmp_path / "pid_splits.json").write_text(json.dumps({"test": list(map(str, rows))}))
+    predictions = {str(row): row % 3 for row in rows}
+    with pytest.raises(vm.InputError, match=r"found pid_splits.json, problems.json; give one file, .*/problems.json$"):
+        vm.score(predictions, tmp_path)
+    assert accuracy(predictions, tmp_path / "problems.json") == 1
