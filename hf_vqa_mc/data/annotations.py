@@ -181,6 +181,7 @@ def _of_benchmark(benchmark: Benchmark) -> Annotations:
         choice_kinds=rows["choice_kinds"] if all(rows["choice_kinds"]) else None,
         set_ids=filled.get("set_id"),
         set_kinds=rows.get("set_kind"),
+        ordered=split.ordered,
         label_from=benchmark.spec.index_from,
         unread=split.unread,
         about=_about_split(benchmark.dataset, benchmark.config, split.name),

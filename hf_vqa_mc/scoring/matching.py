@@ -60,10 +60,16 @@ def match(
     if QUESTIONS.name in content:
         questions, choices = content[QUESTIONS.name]
         annotations = replace(annotations, questions=questions, choices=choices)
+    given = answers
     if free_text:
         answers = _named_choices(annotations, answers)
     elif annotations.kind is MULTIPLE_CHOICE:
         answers = _picked(annotations, answers, predictions.location)
+    for row in [] if annotations.ordered else [row for row, one in enumerate(answers) if isinstance(one, int)][:1]:
+        raise InputError(
+            f"{predictions.location}: question {annotations.names[row]!r}: {given[row]!r} is an index or a letter, "
+            f"but the choices of {annotations.location} have no order; give the texts of choices"
+        )
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if not free_text:
         _check_choices(matched, schemes, predictions)
@@ -76,8 +82,11 @@ def _named_choices(annotations: Annotations, answers: Sequence[Answer | None]) -
         raise InputError(f"--free-text: {annotations.kind.description} have no choices; remove it")
     found: list[Answer | None] = []
     for answer, texts in zip(answers, annotations.choices, strict=True):
-        index = written_choice(answer, texts) if isinstance(answer, str) else answer
-        found.append("" if index is None else texts[index] if 0 <= index < len(texts) else index)
+        if isinstance(answer, str):
+            orders = [[*texts[at:], *texts[:at]] for at in range(1 if annotations.ordered else len(texts))]
+            named = {order[one] for order in orders if (one := written_choice(answer, order)) is not None}
+            answer = named.pop() if len(named) == 1 else 0 if named else ""  # 0 for a letter
+        found.append(texts[answer] if annotations.ordered and answer in range(len(texts)) else answer)
     return found
 
 

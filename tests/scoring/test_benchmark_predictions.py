@@ -155,3 +155,17 @@ def test_of_a_folder_in_the_layout_of_scienceqa_the_file_of_questions_is_to_be_g
     with pytest.raises(vm.InputError, match=r"found pid_splits.json, problems.json; give one file, .*/problems.json$"):
         vm.score(predictions, tmp_path)
     assert accuracy(predictions, tmp_path / "problems.json") == 1
+
+
+@pytest.mark.parametrize("free_text", [False, True])
+def test_where_choices_have_no_order_only_texts_name_them(free_text: bool) -> None:
+    rows = pd.DataFrame({f"distractor{at}": [f"{word} {row}" for row in range(9)] for at, word in enumerate(THINGS)})
+    rows = rows.assign(question=[f"Q{row}?" for row in range(9)], correct_answer=[f"floor {row}" for row in range(9)])
+    assert accuracy({str(row): f"floor {row}" for row in range(9)}, rows, free_text=free_text) == 1
+    for answer in ("A", "b", 0, 2):
+        with pytest.raises(
+            vm.InputError, match=r"question '0': .* is an index or a letter, but .* have no order; give"
+        ):
+            accuracy({str(row): answer for row in range(9)}, rows, free_text=free_text)
+    replies = {str(row): f"{'ABCD'[row % 4]}. {'floor' if row else 'door'} {row}" for row in range(9)}
+    assert accuracy(replies, rows, free_text=True) == pytest.approx(8 / 9)
