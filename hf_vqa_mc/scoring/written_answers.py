@@ -13,13 +13,13 @@ _END_OF_THINKING = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _TAG = re.compile(
-    r"<\|[^|<>]*\|>|</?(?:final_?answer|answer|response|output|end_of_\w+|s)>|^\s*assistant\s*:", re.IGNORECASE
+    r"<\|[^|<>]*\|>|[<\[]/?(?:final_?answer|answer|response|output|end_of_\w+|s)[>\]]|^\s*assistant\s*:", re.IGNORECASE
 )
-_ANSWER_TAG = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
+_ANSWER_TAG = re.compile(r"[<\[](?:final_?)?answer[>\]]", re.IGNORECASE)
 _ADVERBS = r"(?:(?:(?:most\s+)?(?:likely|probably)|clearly|therefore|indeed|definitely|actually)\s+)?"
 _MARKER = re.compile(
     r"(?:answer|\bans\.?|option|choice|letter|solution|response|réponse|antwort|respuesta|resposta|risposta|ответ|"
-    r"答案|正解|回答|选项|選項|答え|정답)(?:\s+(?:to\s+(?:the|this)\s+question|corr\w+))?[\"”’*_]*\s*"
+    r"答案|正解|回答|选项|選項|答え|정답)(?:\s+(?:to\s+(?:the|this)\s+question|corr\w+))?[\"'”’*_]*\s*"
     r"(?::|=|\b(?:is|would be|should be|must be|est|es|ist|é)\b|è|是|为|為|应该是|は|은|는)\s*:?\s*" + _ADVERBS,
     re.IGNORECASE,
 )
@@ -27,7 +27,8 @@ _VERB = re.compile(
     r"\b(?:choose|chose|pick|select|go(?:ing)? with|guess:?|it\s+is|it['’]s|i['’]d say|i would say|i think|this is|"
     r"that is|must be|(?:so|thus|hence|therefore|definitely|probably|likely)\b,?)\s+"
     + _ADVERBS
-    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?|(?:选项?|选择|選擇|選|옵션)\s*:?\s*(?=[(A-Z])",
+    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?|"
+    r"(?:选项?|选择|選擇|選|认为是|應該是|应该是|옵션)\s*:?\s*(?=[(A-Z])",
     re.IGNORECASE,
 )
 _LETTER = re.compile(
@@ -35,17 +36,20 @@ _LETTER = re.compile(
     r"(?P<close>\s*[)\]}>.:,;!?。\"'”]+|\s+[-–—=]+|$)?(?P<rest>.*)",
     re.DOTALL | re.IGNORECASE,
 )
-_NAMED_LETTER = re.compile(r"\b(?:option|choice|letter)\s+[(\[\"']?([A-Z])\b|[(\[]([A-Z])[)\]]")
+_NAMED_LETTER = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Ll]etter)\s+[(\[\"']?([A-Z])\b|[(\[]([A-Z])[)\]]")
 _ONLY_LETTERS = re.compile(r"(?:\W+(?:(?:or|and)\W+)?[A-Za-z](?=\W|$))+\W*")
-_IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:correct|right|best)\b")
+_IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:correct|right|best|answer)\b")
 _REFUSAL = re.compile(
     r"\b(?:cannot|can not|can['’]t|could not|couldn['’]t|unable to|impossible to|"
     r"(?:none|neither|nothing)\b[^.!?]*\bcan)\s+(?:be\s+)?"
-    r"(?:see|view|tell|answer|determin|verif|identif)",
+    r"(?:see|view|tell|answer|determin|verif|identif)|"
+    r"\bno\s+(?:way|idea|clue|image|picture|information)\b|\bnot\s+(?:sure|certain|enough)\b|\b(?:not|n['’]t)\s+know\b",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
-_REASON = re.compile(r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most))\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most|answer))\b", re.IGNORECASE
+)
 _NEGATION = re.compile(r"\b(?:not|no|never|isn t|neither|nor|rather than|instead of|than)\s+(?:\w+\s+)?$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 _BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-−.](?![\w.√(])|>(?=\s*[A-Za-z(]))+")
