@@ -30,9 +30,12 @@ from hf_vqa_mc.scoring.written_answers import written_choice
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 OTHER_ID_COLUMNS = ("index", "custom_id", "id")  # read where there is none of `ID_COLUMNS`
 ANSWER_COLUMNS = ("answer", "prediction", "label")
+_WRITTEN = (
+    "pred|predicted|prediction|response|output|reply|completion|generation|generated|guess|chosen|selected|picked"
+)
 OTHER_ANSWERS = re.compile(
-    r"text|(\w+_)?(pred|predicted|prediction|response|output|reply|completion|generation|generated|model_answer)s?"
-    r"(_(answer|text|label|class|index|idx|letter|choice|option|raw))?",
+    rf"text|(\w+_)?({_WRITTEN})s?|"
+    rf"(\w+_)?({_WRITTEN}|model|llm|parsed|extracted)_?(answer|text|label|index|idx|letter|choice|option|raw|{_WRITTEN})s?",
     re.IGNORECASE,
 )
 """Names of columns that hold what a model wrote; "answer" and "label" next to one may be the correct answers."""
@@ -144,6 +147,10 @@ def _layout(form: str, first: Records, id_column: str | None, answer_column: str
         records = convert(first)
     name = _column(records, id_column, ID_COLUMNS, "question ids", "--id-column")
     answer = _column(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
+    has_choices = {"choices", "options"} & records.rows[0].keys() or {"A", "B"} <= records.rows[0].keys()
+    if has_choices and not answer_column and answer in ("answer", "label"):
+        remedy = f"if they are predictions, add --answer-column {answer}; PREDICTIONS comes first, then DATASET"
+        raise InputError(f"{records.location(0)}: next to choices, {answer!r} may hold the correct answers; {remedy}")
     return convert, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
 
 

@@ -142,7 +142,7 @@ NAMED = json.dumps([{"qid": 7, "answer": "gold", "picked": 1}])
             for answer_name, answer in (("answer", "cat"), ("prediction", "cat"), ("prediction", 2), ("label", 2))
         ),
         ("p.json", NAMED, ("qid", "picked"), {"7": 1}),
-        ("p.json", NAMED, ("qid",), {"7": "gold"}),
+        ("p.json", NAMED, ("qid", "answer"), {"7": "gold"}),
         ("p.json", '[{"qa_id": 1, "answer": "a"}, {"qa_id": 2, "answer": "b", "label": 0}]', (None, "answer"),
          {"1": "a", "2": "b"}),
         ("p.csv", "question_id,label\n1,0\n2,12\n", (), {"1": 0, "2": 12}),
@@ -232,8 +232,24 @@ BAD = {
             json.dumps([{"question_id": 1, gold: 2, name: "a"}]),
             f"record 1: both '{gold}' and '{name}' may hold answers; choose one with --answer-column",
         )
-        for gold, name in (("answer", "response"), ("label", "pred"), ("answer", "parsed_pred"), ("answer", "text"))
+        for gold, name in (
+            ("answer", "response"),
+            ("label", "pred"),
+            ("answer", "parsed_pred"),
+            ("answer", "text"),
+            ("answer", "modelChoice"),
+        )
     },
+    "a benchmark": (
+        "p.jsonl",
+        '{"id": 1, "question": "Q?", "choices": ["a", "b"], "label": 0}',
+        "line 1: next to choices, 'label' may hold the correct answers; .* add --answer-column label; PREDICTIONS",
+    ),
+    "a table of VLMEvalKit without predictions": (
+        "p.csv",
+        "index,question,A,B,answer\n1,Q?,a,b,A\n",
+        "line 2: next to choices, 'answer' may hold the correct answers",
+    ),
     "an error in a batch": (
         "p.jsonl",
         '{"custom_id": "a", "response": {"body": {"choices": [{"message": {"content": "B"}}]}}}\n'
