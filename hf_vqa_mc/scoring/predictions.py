@@ -123,9 +123,10 @@ def _layout(form: str, first: Records, id_column: str | None, answer_column: str
     """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
     convert: _Convert = lambda batch: batch  # noqa: E731
     if form == "mapping":
-        value, names = first.rows[0]["answer"], {answer_column} if answer_column else set(ANSWER_COLUMNS)
-        is_record = isinstance(value, dict) and bool(names & value.keys())
-        if not is_record or (answer_column is None and PUBLISHED & value.keys()):
+        value = first.rows[0]["answer"]
+        fields = set(value) if isinstance(value, dict) else set()
+        written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, fields))
+        if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
             return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
         convert, id_column = _records_by_id, id_column or _KEY
     elif form == "answers":

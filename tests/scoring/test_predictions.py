@@ -195,7 +195,7 @@ BAD = {
     "a list of annotations": ("p.json", '[{"question_id": 1, "answers": []}]', "no column of answers.*PREDICTIONS"),
     "a list of questions": ("p.json", '[{"question_id": 1, "question": ""}]', "no column of answers.*PREDICTIONS"),
     "GQA's questions": ("p.json", '{"1": {"isBalanced": true}}', "p.json, '1': expected an obj.*PREDICTIONS"),
-    "a record by id": ("p.json", '{"1": {"text": "a"}}', "p.json, '1': expected an obj.*; give only the answer"),
+    "a record by id": ("p.json", '{"1": {"words": "a"}}', "p.json, '1': expected an obj.*; give only the answer"),
     "a list inside": (
         "p.json",
         f'{{"model": "m", "predictions": [{ROW}]}}',

@@ -63,6 +63,12 @@ FILES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
     "scores of Inspect": ("p.jsonl", lines(INSPECT), {"answer_column": "scores.choice.answer"}),
     "messages": ("p.jsonl", lines(records(MESSAGES, "messages")), {"answer_column": "messages.1.content"}),
     "OpenCompass": ("p.json", by_id([{"prediction": letter, "gold": "A"} for letter in LETTERS]), {}),
+    "objects with the question": ("p.json", by_id([{"question": "Q?", "pred": letter} for letter in LETTERS]), {}),
+    "nested objects": (
+        "p.json",
+        by_id([{"question": "Q?", "result": {"letter": letter}} for letter in LETTERS]),
+        {"answer_column": "result.letter"},
+    ),
     "A-OKVQA's leaderboard": (
         "p.json",
         by_id([{"multiple_choice": text, "direct_answer": "x"} for text in TEXTS]),
