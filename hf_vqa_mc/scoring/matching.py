@@ -217,19 +217,13 @@ def _check_options(
 def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Predictions) -> None:
     """Raise InputError unless predictions are choices or in the vocabulary, where a scheme demands it."""
     names, choices = matched.annotations.names, matched.annotations.choices
-    if predictions.from_csv and choices is not None:
-        for question, answer, texts in zip(names, matched.answers, choices, strict=True):
-            if isinstance(answer, str) and answer.isdigit() and answer not in texts:
-                raise InputError(
-                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {texts}; "
-                    "name the column 'label' if it holds indices"
-                )
     vocabulary = matched.inputs.get(ANSWER_VOCABULARY.name)
     picking = [scheme for scheme in schemes if "choices" in scheme.columns]
-    allowed: Sequence[Collection[str]] = choices or [] if picking else []
+    is_choice = picking or matched.annotations.kind is MULTIPLE_CHOICE
+    allowed: Sequence[Collection[str]] = choices or [] if is_choice else []
     if vocabulary is not None:
         allowed = [frozenset(vocabulary)] * len(names)
-    any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
+    any_case = vocabulary is None and all(scheme.takes_indices for scheme in picking)
     pairs = enumerate(zip(matched.answers, allowed, strict=False))
     invalid = [row for row, (answer, among) in pairs if answer is not None and not _is_among(answer, among, any_case)]
     if not invalid:
@@ -242,7 +236,7 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Pre
     elif vocabulary is not None:
         remedy = "give the vocabulary of the model"
     elif answer is not None and answer.isdigit():
-        remedy += "; indices must be numbers, not text"
+        remedy += "; indices must be numbers, not text (CSV: in a column 'label')"
     elif answer is not None and _is_among(answer, among, any_case=True):
         remedy = "VQA's program is case-sensitive"
         remedy += "; --metric mc_accuracy is not" if matched.annotations.kind is MULTIPLE_CHOICE else ""

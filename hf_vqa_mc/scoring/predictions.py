@@ -78,7 +78,6 @@ class Predictions:
     location: str  # the file, for messages
     answers: dict[str, Answer]  # question id as text to answer; the last one if there are several
     repeated: tuple[str, ...]  # ids that occurred more than once
-    from_csv: bool  # whether text may represent a number
     scores: dict[str, Any] = field(default_factory=dict)
     """question id to the content of `SCORES_COLUMN`, unchecked; empty if there is no such column"""
     in_order: bool = False  # whether the ids are numbers of rows, as there are answers only
@@ -95,18 +94,16 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     is_file = isinstance(source, str | Path)
     form, batches = _rows_of_file(Path(source).expanduser()) if is_file else _rows_of_objects(source)
     answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
-    layout, from_csv = None, False
+    layout: _Layout | None = None
     for batch in batches:
-        if layout is None:
-            layout = _layout(form, batch, id_column, answer_column)
-            from_csv = form in ("csv", "tsv", "xlsx") and not layout[-1]
-        convert, id_name, answer_name, types, _ = layout
+        layout = layout or _layout(form, batch, id_column, answer_column)
+        convert, id_name, answer_name, types, of_harness = layout
         rows = convert(batch).rows
         names = [row.get(id_name) if isinstance(row, dict) else None for row in rows]
         pairs = zip(rows, names, strict=True)  # ids of data frames may be floating point
         rows = [{**row, id_name: _whole(name)} if type(name) is float else row for row, name in pairs]
         records = Records(rows, batch.location)
-        found = _answers(records, answer_name, types, from_csv)
+        found = _answers(records, answer_name, types, form in ("csv", "tsv", "xlsx") and not of_harness)
         for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
             if name in answers:
                 repeated[name] = None
@@ -116,7 +113,7 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     location = str(Path(source).expanduser()) if is_file else "predictions"
     if not answers:
         raise InputError(f"{location}: found no predictions")
-    return Predictions(location, answers, tuple(repeated), from_csv, scores, form == "answers")
+    return Predictions(location, answers, tuple(repeated), scores, form == "answers")
 
 
 def _layout(form: str, first: Records, id_column: str | None, answer_column: str | None) -> _Layout:
