@@ -181,6 +181,7 @@ def _of_benchmark(benchmark: Benchmark) -> Annotations:
         choice_kinds=rows["choice_kinds"] if all(rows["choice_kinds"]) else None,
         set_ids=filled.get("set_id"),
         set_kinds=rows.get("set_kind"),
+        ordered=split.ordered,
         label_from=benchmark.spec.index_from,
         unread=split.unread,
         about=_about_split(benchmark.dataset, benchmark.config, split.name),
@@ -200,11 +201,19 @@ def _annotation_files(path: Path, grounding: bool) -> Annotations:
         name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
         raise InputError(f"{path} is an output of vqa-mc generate with all splits; give a file, such as {path}/{name}")
     parts = _json_files(path) if path.is_dir() else [path]
-    layouts = {_layout(part) for part in parts}
+    try:
+        layouts = {_layout(part) for part in parts}
+    except InputError:
+        if len(parts) == 1:
+            raise
+        layouts = set()
     if layouts == {"gqa"}:
         return _gqa_files(parts, str(path), grounding)
     if len(parts) > 1:
-        raise InputError(f"{path}: expected a folder with GQA questions only, found other files; give one file")
+        largest = max(parts, key=lambda part: part.stat().st_size)
+        found = ", ".join(part.name for part in parts[:5])
+        expected = "expected a folder with GQA questions only"
+        raise InputError(f"{path}: {expected}, found {found}; give one file, such as {largest}")
     header: dict[str, Any] = {}
     batches = read_records(parts[0], "annotations" if "object" in layouts else None, header)
     first = next(batches)

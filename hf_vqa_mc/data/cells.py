@@ -116,14 +116,20 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
 
 
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_NUMPY = re.compile(rf"\s*\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]\s*", re.DOTALL)
+_NUMPY = re.compile(
+    rf"(?P<text>{_QUOTED})|\b(?:np\.\w+|array)\(|(?<=[\]'\"\w])(?:,\s*dtype=[^()\[\]]*)?\)|"
+    r"(?<=[\w\]}'\".])(?P<blank>\s+)(?=[\w\[{'\"-])",
+    re.DOTALL,
+)
+"""Text, which is kept; the calls that NumPy prints; and the blanks between entries, which have no commas."""
 
 
-def _of_numpy(text: str) -> list[object]:
-    """The texts of a printed array, which have no commas; raises ValueError for other texts."""
-    if not _NUMPY.fullmatch(text):
-        raise ValueError("not an array")
-    return [ast.literal_eval(one) for one in re.findall(_QUOTED, text)]
+def _of_numpy(text: str) -> object:
+    """The value of a printed array, or of a list or object with arrays; raises ValueError for other texts."""
+    plain = _NUMPY.sub(lambda match: match["text"] or (", " if match["blank"] else ""), text) if "[" in text else text
+    if plain == text:
+        raise ValueError("no array")
+    return ast.literal_eval(plain)
 
 
 def _parsed(text: str) -> tuple[Callable[[str], object] | None, object]:
@@ -134,12 +140,27 @@ def _parsed(text: str) -> tuple[Callable[[str], object] | None, object]:
     return None, None
 
 
+def unpacked_column(column: pa.ChunkedArray) -> pa.Array | None:
+    """The records and lists of records that all texts of a column hold; None if they hold anything else."""
+    texts = [text if text and text.strip() else None for text in column.to_pylist()]
+    if not all(text is None or text.lstrip()[0] in "[{" for text in texts):
+        return None
+    values = [None if text is None else _parsed(text)[1] for text in texts]
+    try:
+        array = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):  # of several types
+        return None
+    is_read = array.null_count == texts.count(None)
+    inner = array.type.value_type if is_list(array.type) else array.type
+    return array if is_read and pa.types.is_struct(inner) else None
+
+
 def spelled_like(old: str, value: object) -> str:
     """A list or object in the syntax of an old text."""
     parse, _ = _parsed(old)
-    if parse is _of_numpy and isinstance(value, list):
+    if parse is _of_numpy and isinstance(value, list) and "(" not in old:
         return f"[{' '.join(map(repr, value))}]"
-    return repr(value) if parse is ast.literal_eval else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False) if parse in (None, json.loads) else repr(value)
 
 
 def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:

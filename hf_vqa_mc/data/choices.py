@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.types import is_struct
 
-from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text
+from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text, spelled_like, unpacked_column
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed, unpadded
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices, Separated
@@ -142,6 +142,44 @@ class NamedChoices(ChoiceForm):
 
 
 @dataclass(frozen=True)
+class PackedNamedChoices(ChoiceForm):
+    """`NamedChoices` as text in JSON, Python or NumPy syntax, as pandas writes them to CSV."""
+
+    name: ClassVar[str] = "packed_named"
+
+    named: NamedChoices
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> "PackedNamedChoices | None":
+        """The form of a column of texts."""
+        records = cls._records(table, column) if is_text(table.schema.field(column).type) else None
+        form = NamedChoices.of(records, column) if records else None
+        return cls((column,), form) if form else None
+
+    @staticmethod
+    def _records(table: pa.Table, column: str) -> pa.Table | None:
+        """The table with the column's records; None if its texts hold none."""
+        records = unpacked_column(table[column])
+        index = table.schema.get_field_index(column)
+        return None if records is None else table.set_column(index, column, records)
+
+    def read(self, table: pa.Table) -> ChoiceCells:
+        """The choices of all rows."""
+        records = self._records(table, self.column)
+        if records is None:
+            raise InputError(f"{self.column}: expected records of choices in all rows, as in other splits")
+        return self.named.read(records)
+
+    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
+        """The column with new choices in some rows, in the syntax of the old ones."""
+        new = self.named.write(self._records(table, self.column), rows)[self.column].to_pylist()
+        cells = table[self.column].to_pylist()
+        for row in rows:
+            cells[row] = spelled_like(cells[row], new[row])
+        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
+
+
+@dataclass(frozen=True)
 class ChoiceColumns(ChoiceForm):
     """A column for each choice, such as A, B, C, D."""
 
@@ -248,6 +286,6 @@ def _tiled(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
 
 
 CHOICE_FORMS: Listing[type[ChoiceForm]] = Listing(
-    "choice form", ListOfChoices, NamedChoices, OptionsInText, PackedChoices, Lines, Separated
+    "choice form", ListOfChoices, NamedChoices, PackedNamedChoices, OptionsInText, PackedChoices, Lines, Separated
 )
 """Forms of one column, tried in this order."""

@@ -253,7 +253,8 @@ def interpret(
     column, faults = label_texts(tables[split], name)
     valid = choices.counts > 0
     if not valid.any():
-        raise InputError(f"{location}: no row has choices: their cells are empty; {OPTIONS}")
+        why = next((f"row {row + 1}: {fault}" for row, fault in choices.faults.items()), "their cells are empty")
+        raise InputError(f"{location}: no row has choices: {why}; {OPTIONS}")
     if hidden(column)[valid].all() and not faults:
         raise hidden_labels(location, name, tables[split], int(np.flatnonzero(valid)[0]))
     first = _first_index(name, _known_labels(tables, name, cells), cells, tables) if label_from is None else label_from

@@ -5,6 +5,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html.entities import name2codepoint
 from typing import ClassVar, Self
 
 import numpy as np
@@ -216,12 +217,20 @@ class Lines(TextForm):
     replaced = staticmethod(lambda cell, choices: "\n".join(choices))
 
 
+_BETWEEN_SEMICOLONS = re.compile(rf"(?:&(?:#\d+|#x[\da-fA-F]+|apos|{'|'.join(name2codepoint)});|[^;])+")
+"""Text with HTML entities such as ``&amp;``, whose semicolons separate nothing."""
+
+
+def _separated(cell: str) -> list[str]:
+    return [text for one in _BETWEEN_SEMICOLONS.findall(cell) if (text := one.strip())]
+
+
 class Separated(TextForm):
     """Choices separated by semicolons."""
 
     name: ClassVar[str] = "separated"
-    fits = staticmethod(lambda cell: ";" in cell.strip().rstrip(";"))
-    parse = staticmethod(lambda cell: [one.strip() for one in cell.split(";") if one.strip()])
+    fits = staticmethod(lambda cell: len(_separated(cell)) > 1)
+    parse = staticmethod(_separated)
     replaced = staticmethod(lambda cell, choices: "; ".join(choices))
 
 

@@ -132,7 +132,9 @@ def examples_of(
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:
     """Row to the index of the choice that a model picks; the target if several choices have the predicted text."""
     ids, choices, labels = (split.rows[name].to_pylist() for name in ("question_id", "choices", "label"))
-    annotations = Annotations(MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels)
+    annotations = Annotations(
+        MULTIPLE_CHOICE, split.location, ids, choices=choices, labels=labels, ordered=split.ordered
+    )
     picked: dict[int, int] = {}
     for row, answer in enumerate(match(annotations, read_predictions(predictions), [SCHEMES["mc_accuracy"]]).answers):
         if isinstance(answer, int):

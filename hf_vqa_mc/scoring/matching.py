@@ -1,5 +1,6 @@
 """Predictions matched with annotations, and the schemes that fit them."""
 
+import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
@@ -16,6 +17,8 @@ from hf_vqa_mc.scoring.predictions import Predictions
 from hf_vqa_mc.scoring.scheme import DEFAULT_PROTOCOL, MULTIPLE_CHOICE, Annotations, Answer, Matched, Scheme
 from hf_vqa_mc.scoring.written_answers import written_choice
 from hf_vqa_mc.text.counted import counted
+
+_FLOAT_ID = re.compile(r"[0-9]+\.0")
 
 
 class PredictionsIgnored(UserWarning):
@@ -50,16 +53,23 @@ def match(
 
     Raises InputError if a question has no prediction, or a prediction no question or an invalid answer.
     """
+    predictions = _by_id(annotations, predictions)
     answers = _in_order(annotations, predictions, any(scheme.one_prediction for scheme in schemes))
     scores = [predictions.scores.get(one) for one in annotations.names] if predictions.scores else None
     content = {**annotations.inputs, **(inputs or {})}
     if QUESTIONS.name in content:
         questions, choices = content[QUESTIONS.name]
         annotations = replace(annotations, questions=questions, choices=choices)
+    given = answers
     if free_text:
         answers = _named_choices(annotations, answers)
     elif annotations.kind is MULTIPLE_CHOICE:
-        answers = _picked(annotations, answers)
+        answers = _picked(annotations, answers, predictions.location)
+    for row in [] if annotations.ordered else [row for row, one in enumerate(answers) if isinstance(one, int)][:1]:
+        raise InputError(
+            f"{predictions.location}: question {annotations.names[row]!r}: {given[row]!r} is an index or a letter, "
+            f"but the choices of {annotations.location} have no order; give the texts of choices"
+        )
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if not free_text:
         _check_choices(matched, schemes, predictions)
@@ -72,38 +82,74 @@ def _named_choices(annotations: Annotations, answers: Sequence[Answer | None]) -
         raise InputError(f"--free-text: {annotations.kind.description} have no choices; remove it")
     found: list[Answer | None] = []
     for answer, texts in zip(answers, annotations.choices, strict=True):
-        index = written_choice(answer, texts) if isinstance(answer, str) else answer
-        found.append("" if index is None else texts[index] if 0 <= index < len(texts) else index)
+        if isinstance(answer, str):
+            orders = [[*texts[at:], *texts[:at]] for at in range(1 if annotations.ordered else len(texts))]
+            named = {order[one] for order in orders if (one := written_choice(answer, order)) is not None}
+            answer = named.pop() if len(named) == 1 else 0 if named else ""  # 0 for a letter
+        found.append(texts[answer] if annotations.ordered and answer in range(len(texts)) else answer)
     return found
 
 
-def _picked(annotations: Annotations, answers: list[Answer | None]) -> list[Answer | None]:
-    """The answers, with letters, and numbers as the labels' own, as indices if all that are no choices are such."""
-    first, found = annotations.label_from, list(answers)
-    uses: set[str] = set()
+def _picked(annotations: Annotations, answers: list[Answer | None], location: str) -> list[Answer | None]:
+    """The answers, with letters, and numbers as the labels' own, as indices if all that are no choices are such.
+
+    Raises InputError if some letters or numbers are choices and others are indices.
+    """
+    first, found, names = annotations.label_from, list(answers), annotations.names
+    as_choice: int | None = None  # the last row in which a letter or number is a choice
+    as_index: int | None = None
     for row, (answer, choices) in enumerate(zip(answers, annotations.choices or [], strict=True)):
         if not isinstance(answer, str) or not answer:
             continue
-        text = answer.strip()
+        text = answer.strip().removesuffix(".0")
         is_number = text.isascii() and text.isdigit() and len(text) < 4
-        if _is_among(answer, choices, any_case=True):
-            uses |= {"choice"} if is_number else set()
-            continue
         index = LETTERS.find(text.upper()) if len(text) == 1 and text.isalpha() else -1
+        if _is_among(answer, choices, any_case=True):
+            as_choice = row if is_number or index >= 0 else as_choice
+            continue
         if first is not None and is_number:
             index = int(text) - first
-            uses.add("index")
         if not 0 <= index < len(choices):
             return answers
-        found[row] = index
-    return answers if len(uses) > 1 else found  # a number is an index in all rows or in none
+        found[row], as_index = index, row
+    if as_choice is not None and as_index is not None:
+        raise InputError(
+            f"{location}: question {names[as_index]!r}: {answers[as_index]!r} can only be the index of a choice, but "
+            f"question {names[as_choice]!r} has {answers[as_choice]!r} as a choice; give texts, or indices from 0 as "
+            "numbers (CSV: column 'label'); --free-text reads letters as letters only"
+        )
+    return found
+
+
+def _by_id(annotations: Annotations, predictions: Predictions) -> Predictions:
+    """The predictions by question id: answers in the order of the rows, and ids that pandas wrote as 0.0 and 1.0.
+
+    Raises InputError unless there are as many answers as rows.
+    """
+    answers, names = predictions.answers, annotations.scored
+    if predictions.in_order:
+        if len(answers) != len(names) or annotations.unread:
+            rows = f"{len(names):,} rows of {annotations.location}"
+            left_out = f"; {len(annotations.unread):,} open or faulty rows are left out" if annotations.unread else ""
+            raise InputError(f"{len(answers):,} predictions without ids for {rows}{left_out}; give ids, too")
+        return replace(predictions, answers=dict(zip(names, answers.values(), strict=True)), in_order=False)
+    if all(map(_FLOAT_ID.fullmatch, answers)) == all(map(_FLOAT_ID.fullmatch, annotations.names)):
+        return predictions
+    of_number = {name.removesuffix(".0"): name for name in annotations.names}
+    renamed = {name: of_number.get(name.removesuffix(".0"), name) for name in answers}
+    return replace(
+        predictions,
+        answers={renamed[name]: answer for name, answer in answers.items()},
+        scores={renamed[name]: scores for name, scores in predictions.scores.items()},
+    )
 
 
 def with_predictions(annotations: Annotations, predictions: Predictions) -> Annotations:
     """The questions that have a prediction; raises InputError if there are none, or they must be complete."""
     if annotations.records is not None or annotations.inputs:
         raise InputError(f"--partial: {annotations.kind.description} are scored as a whole; remove it")
-    kept = [row for row, name in enumerate(annotations.names) if name in predictions.answers]
+    answers = _by_id(annotations, predictions).answers
+    kept = [row for row, name in enumerate(annotations.names) if name in answers]
     if not kept:
         raise InputError(f"{predictions.location}: none of its ids is a question of {annotations.location}")
     columns = ((one.name, getattr(annotations, one.name)) for one in fields(annotations))
@@ -171,19 +217,13 @@ def _check_options(
 def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Predictions) -> None:
     """Raise InputError unless predictions are choices or in the vocabulary, where a scheme demands it."""
     names, choices = matched.annotations.names, matched.annotations.choices
-    if predictions.from_csv and choices is not None:
-        for question, answer, texts in zip(names, matched.answers, choices, strict=True):
-            if isinstance(answer, str) and answer.isdigit() and answer not in texts:
-                raise InputError(
-                    f"question {question!r}: {answer!r} is text in CSV and not one of its choices {texts}; "
-                    "name the column 'label' if it holds indices"
-                )
     vocabulary = matched.inputs.get(ANSWER_VOCABULARY.name)
     picking = [scheme for scheme in schemes if "choices" in scheme.columns]
-    allowed: Sequence[Collection[str]] = choices or [] if picking else []
+    is_choice = picking or matched.annotations.kind is MULTIPLE_CHOICE
+    allowed: Sequence[Collection[str]] = choices or [] if is_choice else []
     if vocabulary is not None:
         allowed = [frozenset(vocabulary)] * len(names)
-    any_case = bool(picking) and all(scheme.takes_indices for scheme in picking)
+    any_case = vocabulary is None and all(scheme.takes_indices for scheme in picking)
     pairs = enumerate(zip(matched.answers, allowed, strict=False))
     invalid = [row for row, (answer, among) in pairs if answer is not None and not _is_among(answer, among, any_case)]
     if not invalid:
@@ -196,9 +236,10 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Pre
     elif vocabulary is not None:
         remedy = "give the vocabulary of the model"
     elif answer is not None and answer.isdigit():
-        remedy += "; indices must be numbers, not text"
+        remedy += "; indices must be numbers, not text (CSV: in a column 'label')"
     elif answer is not None and _is_among(answer, among, any_case=True):
         remedy = "VQA's program is case-sensitive"
+        remedy += "; --metric mc_accuracy is not" if matched.annotations.kind is MULTIPLE_CHOICE else ""
     raise InputError(
         f"{predictions.location}: question {names[invalid[0]]!r}: {shown(answer)} is not one of {what} "
         f"({len(invalid):,} of {len(names):,} predictions are invalid); {remedy}"

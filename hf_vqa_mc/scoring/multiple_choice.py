@@ -192,7 +192,8 @@ SCHEME = Scheme(
     features=(("int64", "int64"), ("string", "int64")),
     kinds=(MULTIPLE_CHOICE,),
     references="labels",
-    is_default=lambda annotations: annotations.answers is None,
+    # configs of vqa-mc build with several answers, which have kinds, are scored as by VQA's program
+    is_default=lambda annotations: annotations.answers is None or annotations.choice_kinds is None,
     takes_indices=True,
     one_prediction=True,
     run=_run,

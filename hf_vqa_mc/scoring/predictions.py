@@ -28,8 +28,18 @@ from hf_vqa_mc.scoring.scheme import Answer
 from hf_vqa_mc.scoring.written_answers import written_choice
 
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
-OTHER_ID_COLUMNS = ("index", "id")  # read where there is none of `ID_COLUMNS`
+OTHER_ID_COLUMNS = ("index", "custom_id", "id")  # read where there is none of `ID_COLUMNS`
 ANSWER_COLUMNS = ("answer", "prediction", "label")
+_WRITTEN = (
+    "pred|predicted|prediction|response|output|reply|completion|generation|generated|guess|chosen|selected|picked"
+)
+OTHER_ANSWERS = re.compile(
+    rf"text|(\w+_)?({_WRITTEN})s?|"
+    rf"(\w+_)?({_WRITTEN}|model|llm|parsed|extracted)_?(answer|text|label|index|idx|letter|choice|option|raw|{_WRITTEN})s?",
+    re.IGNORECASE,
+)
+"""Names of columns that hold what a model wrote; "answer" and "label" next to one may be the correct answers."""
+NESTED_ANSWERS = ("response.body.choices.0.message.content", "output.completion")  # OpenAI's batches, Inspect
 SCORES_COLUMN = "scores"  # optional column: the model's score of each choice, in their order
 PUBLISHED = frozenset({"answers", "isBalanced", "question"})
 """Fields of published annotations and questions files, which predictions files lack."""
@@ -44,6 +54,9 @@ LONGEST_CELL = 1 << 26  # characters; files of VLMEvalKit hold images in cells
 _SWAPPED = "is this an annotation or questions file? PREDICTIONS comes first, then DATASET"
 _KEY = "key of the object"  # column of the ids of an object id -> record
 _RESPONSES, _FILTER, _ROW_NUMBER = "filtered_resps", "filter", "doc_id"
+_CSV_INDEX = re.compile(r"[0-9]{1,9}(\.0)?")  # also of a column that pandas took for floating-point numbers
+_EXPORTED = {"question_id", "answer", "score", "image"}
+"""Fields of figures of ``vqa-mc export lmms-eval``; the "answer" in those of other tasks is the correct one."""
 _BATCH = 10_000  # rows
 _HEAD = 1 << 16  # bytes
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
@@ -65,9 +78,9 @@ class Predictions:
     location: str  # the file, for messages
     answers: dict[str, Answer]  # question id as text to answer; the last one if there are several
     repeated: tuple[str, ...]  # ids that occurred more than once
-    from_csv: bool  # whether text may represent a number
     scores: dict[str, Any] = field(default_factory=dict)
     """question id to the content of `SCORES_COLUMN`, unchecked; empty if there is no such column"""
+    in_order: bool = False  # whether the ids are numbers of rows, as there are answers only
 
 
 def read_predictions(source: Any, id_column: str | None = None, answer_column: str | None = None) -> Predictions:  # noqa: ANN401  a path, rows, a table or a mapping
@@ -75,23 +88,22 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
 
     The source is the path of a json (a list of records, or an object id -> answer), jsonl, csv, tsv, parquet or xlsx
     file, plain, .gz, .xz or .zip, also as harnesses write them; or a mapping id -> answer, a list of records, a data
-    frame, a ``Dataset``. Columns are by default one of `ID_COLUMNS` and one of `ANSWER_COLUMNS`.
+    frame, a ``Dataset``, or a list, array or Series of answers in the order of the rows. Columns are by default one of
+    `ID_COLUMNS` and one of `ANSWER_COLUMNS`; ``a.0.b`` is a field in the first entry of the list in column a.
     """
     is_file = isinstance(source, str | Path)
     form, batches = _rows_of_file(Path(source).expanduser()) if is_file else _rows_of_objects(source)
     answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
-    layout, from_csv = None, False
+    layout: _Layout | None = None
     for batch in batches:
-        if layout is None:
-            layout = _layout(form, batch, id_column, answer_column)
-            from_csv = form in ("csv", "tsv", "xlsx") and not layout[-1]
-        convert, id_name, answer_name, types, _ = layout
+        layout = layout or _layout(form, batch, id_column, answer_column)
+        convert, id_name, answer_name, types, of_harness = layout
         rows = convert(batch).rows
         names = [row.get(id_name) if isinstance(row, dict) else None for row in rows]
         pairs = zip(rows, names, strict=True)  # ids of data frames may be floating point
         rows = [{**row, id_name: _whole(name)} if type(name) is float else row for row, name in pairs]
         records = Records(rows, batch.location)
-        found = _answers(records, answer_name, types, from_csv)
+        found = _answers(records, answer_name, types, form in ("csv", "tsv", "xlsx") and not of_harness)
         for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
             if name in answers:
                 repeated[name] = None
@@ -101,18 +113,21 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     location = str(Path(source).expanduser()) if is_file else "predictions"
     if not answers:
         raise InputError(f"{location}: found no predictions")
-    return Predictions(location, answers, tuple(repeated), from_csv, scores)
+    return Predictions(location, answers, tuple(repeated), scores, form == "answers")
 
 
 def _layout(form: str, first: Records, id_column: str | None, answer_column: str | None) -> _Layout:
     """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
     convert: _Convert = lambda batch: batch  # noqa: E731
     if form == "mapping":
-        value, names = first.rows[0]["answer"], {answer_column} if answer_column else set(ANSWER_COLUMNS)
-        is_record = isinstance(value, dict) and bool(names & value.keys())
-        if not is_record or (answer_column is None and PUBLISHED & value.keys()):
+        value = first.rows[0]["answer"]
+        fields = set(value) if isinstance(value, dict) else set()
+        written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, fields))
+        if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
             return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
         convert, id_column = _records_by_id, id_column or _KEY
+    elif form == "answers":
+        return convert, "question_id", "answer", _TEXT | _INDEX, False
     records = convert(first)
     record = records.rows[0]
     if not isinstance(record, dict):
@@ -121,17 +136,46 @@ def _layout(form: str, first: Records, id_column: str | None, answer_column: str
     if answer_column is None and (is_samples or record.keys() >= {"index", "prediction"}):
         of_harness = _samples if is_samples else _vlmevalkit
         return lambda batch: of_harness(convert(batch), id_column), "question_id", "prediction", _TEXT | _INDEX, True
+    nested = [name for name in (id_column, answer_column) if name and "." in name and name not in record]
+    if not answer_column:
+        nested += [name for name in NESTED_ANSWERS if isinstance(_inner(record, name), str)]
+    if nested:
+        of = convert
+        convert = lambda batch: Records([_with_inner(row, nested) for row in of(batch).rows], batch.location)  # noqa: E731
+        records = convert(first)
     name = _column(records, id_column, ID_COLUMNS, "question ids", "--id-column")
     answer = _column(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
+    has_choices = {"choices", "options"} & records.rows[0].keys() or {"A", "B"} <= records.rows[0].keys()
+    if has_choices and not answer_column and answer in ("answer", "label"):
+        remedy = f"if they are predictions, add --answer-column {answer}; PREDICTIONS comes first, then DATASET"
+        raise InputError(f"{records.location(0)}: next to choices, {answer!r} may hold the correct answers; {remedy}")
     return convert, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
+
+
+def _with_inner(row: Any, names: Sequence[str]) -> Any:  # noqa: ANN401  any JSON value
+    """A record with the values of nested fields, None where they are missing."""
+    return {**row, **{name: _inner(row, name) for name in names}} if isinstance(row, dict) else row
+
+
+def _inner(value: Any, name: str) -> Any:  # noqa: ANN401  any JSON value
+    for part in name.split("."):
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _column(records: Records, given: str | None, known: Sequence[str], what: str, option: str) -> str:
     """The column of ids or answers; raises InputError if there is none, or several."""
     fields, location = list(records.rows[0]), records.location(0)
     found = [name for name in ((given,) if given else known) if name in fields]
-    if not found and known is ID_COLUMNS and not given:
-        found = [name for name in OTHER_ID_COLUMNS if name in fields][:1]
+    if known is ID_COLUMNS and not given:
+        found = found or [name for name in OTHER_ID_COLUMNS if name in fields][:1]
+    elif not given and found != ["prediction"]:
+        others = [name for name in fields if name not in found and OTHER_ANSWERS.fullmatch(name)]
+        found += [name for name in others if not isinstance(records.rows[0][name], dict | list)]
+        found += [name for name in NESTED_ANSWERS if name in fields]
     if len(found) == 1:
         return found[0]
     if found:
@@ -140,7 +184,11 @@ def _column(records: Records, given: str | None, known: Sequence[str], what: str
     listed = ", ".join(map(repr, fields[:20])) or "none"
     if given:
         raise InputError(f"{location}: no column {given!r} ({option}); found {listed}")
-    remedy = f"give it with {option}" + (f"; {_SWAPPED}" if PUBLISHED & set(fields) else "")
+    nested = [name for name, value in records.rows[0].items() if isinstance(value, dict | list)]
+    remedy = f"give it with {option}" + (f", as {nested[0]}.NAME or {nested[0]}.0 if within one" if nested else "")
+    remedy += f"; {_SWAPPED}" if PUBLISHED & set(fields) else ""
+    if known is ID_COLUMNS and location.startswith("predictions,"):
+        remedy += ", or give the answers alone, in the order of the rows, as a list"
     raise InputError(f"{location}: no column of {what}: expected {', '.join(known)}, found {listed}; {remedy}")
 
 
@@ -151,7 +199,10 @@ def _answers(records: Records, column: str, types: frozenset[type], from_csv: bo
         expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
         raise records.unexpected(values.index(""), column, expected, "")
     if from_csv and types == _INDEX:
-        values = [int(one) if one.isascii() and one.isdigit() and len(one) < 10 else one for one in values]
+        values = [int(one.removesuffix(".0")) if _CSV_INDEX.fullmatch(one) else one for one in values]
+    if int in types and float in map(type, values):
+        values = [_whole(one) for one in values]
+        records = Records([{column: one} for one in values], records.location)
     if not set(map(type, values)) <= types:
         records.checked(column, lambda value: type(value) in types, _EXPECTED[types])
     return values
@@ -166,7 +217,9 @@ def _checked_mapping(records: Records) -> Records:
     """The rows of an object id -> answer; raises InputError if it is something else."""
     for row in (row for row, pair in enumerate(records.rows) if isinstance(pair["answer"], dict | list)):
         name, value = records.rows[row].values()
-        remedy = "give only the answer, or make the list of predictions the whole file"
+        remedy = (
+            "give only the answer, or its field as --answer-column, or make the list of predictions the whole file"
+        )
         if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
             remedy = 'this is a table by columns: write it by rows (pandas: orient="records")'
         elif name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
@@ -197,7 +250,8 @@ def _samples(records: Records, id_column: str | None) -> Records:
         found = [of[name] for name in names_of_id for of in (doc, ours, record) if name in of]
         if not found:
             raise InputError(f"{records.location(row)}: no field {id_column!r} (--id-column) in the sample or its doc")
-        answer = ours["answer"] if isinstance(ours.get("answer"), str) else _response(record[_RESPONSES], doc)
+        is_export = ours in (record.get("accuracy"), record.get("submission")) and ours.keys() <= _EXPORTED
+        answer = ours["answer"] if is_export and "answer" in ours else _response(record[_RESPONSES], doc)
         if answer is None:
             expected = "one text, or the log-likelihood of each choice"
             raise records.unexpected(row, _RESPONSES, expected, record[_RESPONSES])
@@ -243,17 +297,23 @@ def _text(cell: Any) -> str:  # noqa: ANN401  a cell of a table
     return "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell).removesuffix(GUARD)
 
 
-def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table or a mapping
-    if isinstance(source, Mapping):
+def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table, a mapping or answers
+    is_frame = hasattr(source, "index") and hasattr(source, "to_dict")  # of pandas, or a Series
+    is_series = is_frame and not hasattr(source, "columns")
+    if isinstance(source, Mapping) or (is_series and source.index.tolist() != [*range(len(source))]):
         pairs = ((str(_whole(_plain(name))), _plain(value)) for name, value in source.items())
         return "mapping", _numbered(_mapped(pairs), "predictions,")
-    if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
-        source = source.to_dict("records")
-    for method in ("to_list", "to_pylist"):  # datasets, pyarrow
+    if is_frame and not is_series:
+        named = source.index.name in (*ID_COLUMNS, *OTHER_ID_COLUMNS)
+        source = (source.reset_index() if named else source).to_dict("records")
+    for method in ("to_dicts", "to_list", "to_pylist", "tolist"):  # polars, datasets, pyarrow, numpy and torch
         source = getattr(source, method)() if hasattr(source, method) else source
-    if not isinstance(source, Sequence):
-        expected = "a path, a mapping id -> answer, or rows with columns such as question_id and answer"
+    if not isinstance(source, Sequence) or isinstance(source, bytes):
+        expected = "a path, a mapping id -> answer, rows with columns such as question_id and answer, or a list"
         raise InputError(f"predictions is {type(source).__name__}; expected {expected}")
+    if source and (isinstance(source[0], str) or not isinstance(source[0], Mapping | Sequence)):
+        rows = ({"question_id": row, "answer": _plain(value)} for row, value in enumerate(source))
+        return "answers", _numbered(enumerate(rows, 1), "predictions, record")
     rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
     return "records", _numbered(enumerate(rows, 1), "predictions, record")
 
@@ -317,7 +377,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     with opened(path) as (stream, location):
         lines = text_lines(stream, location)
         first = next(lines, "")
-        reader = csv.reader(chain([first], lines), strict=True, delimiter=max(",;\t", key=first.count))
+        reader = csv.reader(chain([first], lines), strict=True, delimiter=max(",;\t|", key=first.count))
         try:
             rows = filter(None, reader)
             header = next(rows, None)

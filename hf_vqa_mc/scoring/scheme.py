@@ -65,6 +65,7 @@ class Annotations:
     choice_kinds: list[list[str]] | None = None
     set_ids: list[str] | None = None  # closed answer set of each question, "" for none; None if all are in none
     set_kinds: list[str] | None = None
+    ordered: bool = True  # whether the benchmark defines the order of choices, so that indices and letters name them
     label_from: int | None = None  # index of the first choice, if the benchmark's labels are integers
     unread: frozenset[str] = frozenset()  # ids of the split's rows that are no questions to score, such as open ones
     records: Mapping[str, dict[str, Any]] | None = None  # GQA's question records by id

@@ -13,20 +13,22 @@ _END_OF_THINKING = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _TAG = re.compile(
-    r"<\|[^|<>]*\|>|</?(?:final_?answer|answer|response|output|end_of_\w+|s)>|^\s*assistant\s*:", re.IGNORECASE
+    r"<\|[^|<>]*\|>|[<\[]/?(?:final_?answer|answer|response|output|end_of_\w+|s)[>\]]|^\s*assistant\s*:", re.IGNORECASE
 )
-_ANSWER_TAG = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
+_ANSWER_TAG = re.compile(r"[<\[](?:final_?)?answer[>\]]", re.IGNORECASE)
 _ADVERBS = r"(?:(?:(?:most\s+)?(?:likely|probably)|clearly|therefore|indeed|definitely|actually)\s+)?"
 _MARKER = re.compile(
-    r"(?:answer|\bans\.?|option|choice|letter|solution|response|答案|正解)(?:\s+to\s+(?:the|this)\s+question)?[\"”’*_]*\s*"
-    r"(?::|=|\bis\b|\bwould be\b|\bshould be\b|\bmust be\b|是|は)\s*:?\s*" + _ADVERBS,
+    r"(?:answer|\bans\.?|option|choice|letter|solution|response|réponse|antwort|respuesta|resposta|risposta|ответ|"
+    r"答案|正解|回答|选项|選項|答え|정답)(?:\s+(?:to\s+(?:the|this)\s+question|corr\w+))?[\"'”’*_]*\s*"
+    r"(?::|=|\b(?:is|would be|should be|must be|est|es|ist|é)\b|è|是|为|為|应该是|は|은|는)\s*:?\s*" + _ADVERBS,
     re.IGNORECASE,
 )
 _VERB = re.compile(
     r"\b(?:choose|chose|pick|select|go(?:ing)? with|guess:?|it\s+is|it['’]s|i['’]d say|i would say|i think|this is|"
     r"that is|must be|(?:so|thus|hence|therefore|definitely|probably|likely)\b,?)\s+"
     + _ADVERBS
-    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?",
+    + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?|"
+    r"(?:选项?|选择|選擇|選|认为是|應該是|应该是|옵션)\s*:?\s*(?=[(A-Z])",
     re.IGNORECASE,
 )
 _LETTER = re.compile(
@@ -34,17 +36,20 @@ _LETTER = re.compile(
     r"(?P<close>\s*[)\]}>.:,;!?。\"'”]+|\s+[-–—=]+|$)?(?P<rest>.*)",
     re.DOTALL | re.IGNORECASE,
 )
-_NAMED_LETTER = re.compile(r"\b(?:option|choice|letter)\s+[(\[\"']?([A-Z])\b|[(\[]([A-Z])[)\]]")
+_NAMED_LETTER = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Ll]etter)\s+[(\[\"']?([A-Z])\b|[(\[]([A-Z])[)\]]")
 _ONLY_LETTERS = re.compile(r"(?:\W+(?:(?:or|and)\W+)?[A-Za-z](?=\W|$))+\W*")
-_IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:correct|right|best)\b")
+_IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:correct|right|best|answer)\b")
 _REFUSAL = re.compile(
     r"\b(?:cannot|can not|can['’]t|could not|couldn['’]t|unable to|impossible to|"
     r"(?:none|neither|nothing)\b[^.!?]*\bcan)\s+(?:be\s+)?"
-    r"(?:see|view|tell|answer|determin|verif|identif)",
+    r"(?:see|view|tell|answer|determin|verif|identif)|"
+    r"\bno\s+(?:way|idea|clue|image|picture|information)\b|\bnot\s+(?:sure|certain|enough)\b|\b(?:not|n['’]t)\s+know\b",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
-_REASON = re.compile(r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most))\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most|answer))\b", re.IGNORECASE
+)
 _NEGATION = re.compile(r"\b(?:not|no|never|isn t|neither|nor|rather than|instead of|than)\s+(?:\w+\s+)?$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 _BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-−.](?![\w.√(])|>(?=\s*[A-Za-z(]))+")
@@ -133,31 +138,37 @@ def _resolved(part: str, choices: Sequence[str]) -> int | None:
     """The choice that a part of a text is, by its letter or text; _CONFLICT if both differ, None if it is neither."""
     part = _BEFORE.sub("", _without_markup(part).strip())
     form = comparison_of(choices)
-    texts = [form(_without_markup(choice)) for choice in choices]
+    texts = [form(_without_markup(choice)) for choice in _distinct(choices)]
     whole = _equal(form(part), texts)
     match = _LETTER.match(part)
     index = LETTERS.find(match["letter"].upper()) if match else len(choices)
     if match is None or index >= len(choices):
         return whole
     rest, is_closed = match["rest"], match["close"] is not None
+    same = [other for other, choice in enumerate(choices) if choice == choices[index]]  # the letter's choice
     said = _equal(form(rest), texts)
     if not normal(rest):  # the letter alone
         return index if is_closed or not rest or whole is None else whole
     if whole is not None and not is_closed:  # "a dog", where that is a choice
         return whole
-    if is_closed and said == index:  # "C. a", where C is the choice a
+    if is_closed and said in same:  # "C. a", where C is the choice a
         return index
     if _ONLY_LETTERS.fullmatch(f" {rest}"):  # "A or B"
         others = {LETTERS.find(letter.upper()) for letter in re.findall(r"\b[A-Za-z]\b", rest)}
         return index if others == {index} else _CONFLICT
     if is_closed or match["open"] or match["inner"]:
         first = _equal(form(_SENTENCE.split(rest)[0]), texts)
-        return _CONFLICT if any(one is not None and one != index for one in (said, first)) else index
+        return _CONFLICT if any(one is not None and one not in same for one in (said, first)) else index
     if match["letter"].islower() or not rest[:1].isspace():  # a word
         return whole
     if said is not None:
-        return index if said == index else _CONFLICT
+        return index if said in same else _CONFLICT
     return index if _REASON.match(rest) else whole
+
+
+def _distinct(choices: Sequence[str]) -> list[str]:
+    """The choices with "" for those that repeat an earlier one, as either is the same answer."""
+    return ["" if choice in choices[:index] else choice for index, choice in enumerate(choices)]
 
 
 def _without_markup(text: str) -> str:
@@ -176,7 +187,7 @@ def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
     """The choices that occur in a text as whole words, not within another one and not negated."""
     rest = f" {normal(text)} "
     found = []
-    texts = [_without_article(normal(choice)) for choice in choices]
+    texts = [_without_article(normal(choice)) for choice in _distinct(choices)]
     for wanted in sorted(dict.fromkeys(texts), key=len, reverse=True):
         starts = [match.start() for match in re.finditer(rf"(?<=\s){re.escape(wanted)}(?=\s)", rest)] if wanted else []
         if any(not _NEGATION.search(rest[:start]) for start in starts):

@@ -14,17 +14,20 @@ from hf_vqa_mc.scoring import OF_PREDICTIONS, SCHEMES
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
+    from numpy.typing import NDArray
 
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.scoring.predictions import Predictions
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import ScoreTable
 
+    Answers = list[Any] | Mapping[str, str | int] | NDArray[Any] | pd.Series
+
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "
     "compressed; columns question_id (or questionId, qa_id) and answer (text), prediction (text or index of the "
     "choice) or label (index), optionally scores (a number for each choice). In Python also records, a data frame, a "
-    "Dataset or a mapping id -> answer."
+    "Dataset, a mapping id -> answer, or a list, array or Series of answers in the order of the rows."
 )
 
 
@@ -32,14 +35,12 @@ PREDICTIONS = (
 class ScoreSettings(ColumnOptions):
     """Score a model's predictions exactly as the dataset's official program does.
 
-    Rows with answers of several annotators (vqa, vqa2) get consensus accuracy; other rows get the accuracy of choosing
-    the target. VQA, TDIUC and GQA annotation files, and open-ended configs (vqa_open, vqa2_pairs), get their own
+    Multiple-choice rows get the accuracy of choosing the target. With answers of several annotators they also get
+    consensus accuracy; vqa and vqa2 only that. Published annotation files and open-ended configs get their own
     metrics. Every question needs a prediction.
     """
 
-    predictions: "str | Path | list[dict[str, Any]] | Mapping[str, str | int] | pd.DataFrame | datasets.Dataset" = (
-        option(PREDICTIONS, kw_only=False)
-    )
+    predictions: "str | Path | Answers | pd.DataFrame | datasets.Dataset" = option(PREDICTIONS, kw_only=False)
     dataset: "str | Path | datasets.Dataset | datasets.DatasetDict | pd.DataFrame | Benchmark" = option(
         "Folder of vqa-mc build, dataset on the Hub, any benchmark that vqa-mc audit reads, or published file: VQA, "
         "VQA2 or TDIUC annotations, GQA questions (a folder if in several parts). In Python also a Dataset, a "

@@ -198,8 +198,8 @@ def test_indices_in_a_text_column_of_csv_are_indices_if_none_is_a_choice(score, 
     path.write_text("question_id,prediction\n1,0\n2,0\n")
     code, _, err = score(path, tmp_path / "rows.json")
     assert code == 2
-    assert "'0' is text in CSV and not one of its choices" in err
-    assert "name the column 'label' if it holds indices" in err
+    assert "question '2': '0' can only be the index of a choice, but question '1' has '0' as a choice" in err
+    assert "indices from 0 as numbers (CSV: column 'label')" in err
 
 
 @pytest.mark.parametrize("kind", RIGHT)

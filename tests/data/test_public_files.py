@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -25,6 +26,10 @@ def lettered(texts):
     return {"options": [f"{letter}. {text}" for letter, text in zip("ABC", texts, strict=True)]}
 
 
+def lettered_lists(texts):
+    return {"text": texts, "label": list("ABC")}
+
+
 LISTS = records(lambda texts: {"options": texts}, answer=LETTERS)
 INLINE = [
     {
@@ -44,6 +49,18 @@ JSON = {
         for question, named, letter in zip(QUESTIONS, NAMED, LETTERS, strict=True)
     ],
     "numpy's lists": records(lambda texts: {"options": "[" + " ".join(map(repr, texts)) + "]"}, answer=LETTERS),
+    "records as text": records(lambda texts: {"choices": str(NAMED[CHOICES.index(texts)])}, answerKey=LETTERS),
+    "lists in a record as text": records(lambda texts: {"choices": str(lettered_lists(texts))}, answerKey=LETTERS),
+    "arrays in a record as text": records(
+        lambda texts: {
+            "choices": str({name: np.array(cells, object) for name, cells in lettered_lists(texts).items()})
+        },
+        answerKey=LETTERS,
+    ),
+    "an array of records as text": records(
+        lambda texts: {"choices": str(np.array(NAMED[CHOICES.index(texts)]))}, answerKey=LETTERS
+    ),
+    "numpy's texts in a list": records(lambda texts: {"options": str(list(np.array(texts)))}, answer=LETTERS),
     "lists of one label": records(lambda texts: {"options": texts}, label=[[letter] for letter in LETTERS]),
     "options on one line in a conversation": INLINE,
     "ctx and endings": [
@@ -154,10 +171,26 @@ def test_what_pads_rows_is_no_choice(tmp_path):
     assert found == [CHOICES[0], ["one", "two", "six", "None"], ["up", "N/A", "left", "down", "nan"], *CHOICES[3:]]
 
 
-def test_decoys_separated_by_semicolons(tmp_path):
-    rows = [{"Question": question, "Best Answer": texts[0], "Incorrect Answers": "; ".join(texts[1:])}
+@pytest.mark.parametrize("end", ["", " &amp; co", "&#39;s &lt;b&gt;", " AT&T"])
+def test_decoys_separated_by_semicolons(end, tmp_path):
+    rows = [{"Question": question, "Best Answer": texts[0], "Incorrect Answers": f"{texts[1]}{end}; {texts[2]};"}
             for question, texts in zip(QUESTIONS, CHOICES, strict=True)]  # fmt: skip
-    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
+    choices = [[first, second + end, third] for first, second, third in CHOICES]
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, choices, [0] * 24)
+
+
+def test_one_choice_with_entities_is_no_list_of_choices(tmp_path):
+    rows = records(lambda texts: {"options": f"{texts[0]} &amp; co;"}, answer=LETTERS)
+    with pytest.raises(InputError, match="options is 'red &amp; co;', expected a list such as"):
+        read(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_lists_that_are_no_choices_are_the_reason(tmp_path):
+    rows = records(lambda texts: {"choices": str([[text, [0]] for text in texts])}, answer=LETTERS)
+    with pytest.raises(
+        InputError, match=r"no row has choices: row 1: choices is .*'red', .*; expected a list of choices"
+    ):
+        read(write(tmp_path / "rows.jsonl", rows))
 
 
 @pytest.mark.parametrize("mark", [":", ".", ")", "．", "、"])  # noqa: RUF001

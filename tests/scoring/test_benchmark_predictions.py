@@ -128,3 +128,44 @@ def test_without_rotations_there_is_no_circular_accuracy() -> None:
 )  # fmt: skip
 def test_replies_with_signs_letters_and_empty_choices(reply: str, choices: list[str], index: int | None) -> None:
     assert written_choice(reply, choices) == index
+
+
+def test_choices_of_a_benchmark_with_answers_of_annotators_get_both_scores() -> None:
+    rows = rows_of(20, 2).assign(direct_answers=[["table"] * 7 + ["window"] * 3] * 20)
+    results = vm.score({str(row): "table" if row else "window" for row in range(20)}, rows, label_from=0).results
+    assert {name: result["accuracy"] for name, result in results.items()} == pytest.approx(
+        {"mc_accuracy": 1 / 20, "vqa_accuracy": 0.995}
+    )
+    with pytest.raises(vm.InputError, match="case-sensitive; metric mc_accuracy is not"):
+        vm.score({str(row): "Table" for row in range(20)}, rows, label_from=0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "index"), [("bread", 0), ("Bread.", 0), ("C", 2), ("C. bread", 2), ("A) bread", 0), ("B. bread", None)]
+)
+def test_of_equal_choices_any_is_named(reply: str, index: int | None) -> None:
+    assert written_choice(reply, ["bread", "salt", "bread", "fork"]) == index
+
+
+def test_of_a_folder_in_the_layout_of_scienceqa_the_file_of_questions_is_to_be_given(tmp_path: Path) -> None:
+    rows = {row: {"question": f"Q{row}?", "choices": THINGS, "answer": row % 3, "split": "test"} for row in range(20)}
+    (tmp_path / "problems.json").write_text(json.dumps(rows))
+    (tmp_path / "pid_splits.json").write_text(json.dumps({"test": list(map(str, rows))}))
+    predictions = {str(row): row % 3 for row in rows}
+    with pytest.raises(vm.InputError, match=r"found pid_splits.json, problems.json; give one file, .*/problems.json$"):
+        vm.score(predictions, tmp_path)
+    assert accuracy(predictions, tmp_path / "problems.json") == 1
+
+
+@pytest.mark.parametrize("free_text", [False, True])
+def test_where_choices_have_no_order_only_texts_name_them(free_text: bool) -> None:
+    rows = pd.DataFrame({f"distractor{at}": [f"{word} {row}" for row in range(9)] for at, word in enumerate(THINGS)})
+    rows = rows.assign(question=[f"Q{row}?" for row in range(9)], correct_answer=[f"floor {row}" for row in range(9)])
+    assert accuracy({str(row): f"floor {row}" for row in range(9)}, rows, free_text=free_text) == 1
+    for answer in ("A", "b", 0, 2):
+        with pytest.raises(
+            vm.InputError, match=r"question '0': .* is an index or a letter, but .* have no order; give"
+        ):
+            accuracy({str(row): answer for row in range(9)}, rows, free_text=free_text)
+    replies = {str(row): f"{'ABCD'[row % 4]}. {'floor' if row else 'door'} {row}" for row in range(9)}
+    assert accuracy(replies, rows, free_text=True) == pytest.approx(8 / 9)

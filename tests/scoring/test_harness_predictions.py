@@ -77,6 +77,8 @@ def lines(path, *samples):
         (text_sample(), {"0": "B."}),
         (text_sample(accuracy={"score": 1.0, "question_id": "q0", "answer": "a cat"}), {"q0": "a cat"}),
         (text_sample(submission={"question_id": "q0", "answer": "a cat"}), {"q0": "a cat"}),
+        (text_sample(perception={"question_id": "q0", "answer": "C"}), {"q0": "B."}),  # the correct one
+        (text_sample(accuracy={"question_id": "q0", "answer": "C", "pred_answer": "B"}), {"q0": "B."}),
         (text_sample(filtered_resps=[[-7.5, False], [-3.25, True], [-9.0, False]]), {"0": 1}),
     ],
 )

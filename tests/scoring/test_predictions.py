@@ -142,7 +142,7 @@ NAMED = json.dumps([{"qid": 7, "answer": "gold", "picked": 1}])
             for answer_name, answer in (("answer", "cat"), ("prediction", "cat"), ("prediction", 2), ("label", 2))
         ),
         ("p.json", NAMED, ("qid", "picked"), {"7": 1}),
-        ("p.json", NAMED, ("qid",), {"7": "gold"}),
+        ("p.json", NAMED, ("qid", "answer"), {"7": "gold"}),
         ("p.json", '[{"qa_id": 1, "answer": "a"}, {"qa_id": 2, "answer": "b", "label": 0}]', (None, "answer"),
          {"1": "a", "2": "b"}),
         ("p.csv", "question_id,label\n1,0\n2,12\n", (), {"1": 0, "2": 12}),
@@ -195,7 +195,7 @@ BAD = {
     "a list of annotations": ("p.json", '[{"question_id": 1, "answers": []}]', "no column of answers.*PREDICTIONS"),
     "a list of questions": ("p.json", '[{"question_id": 1, "question": ""}]', "no column of answers.*PREDICTIONS"),
     "GQA's questions": ("p.json", '{"1": {"isBalanced": true}}', "p.json, '1': expected an obj.*PREDICTIONS"),
-    "a record by id": ("p.json", '{"1": {"text": "a"}}', "p.json, '1': expected an obj.*; give only the answer"),
+    "a record by id": ("p.json", '{"1": {"words": "a"}}', "p.json, '1': expected an obj.*; give only the answer"),
     "a list inside": (
         "p.json",
         f'{{"model": "m", "predictions": [{ROW}]}}',
@@ -216,11 +216,50 @@ BAD = {
         '[{"number": 1, "answer": "a"}]',
         "no column of question ids: expected question_id, .*--id-column",
     ),
-    "no answer": ("p.json", '[{"qa_id": 1, "text": "a"}]', "no column of answers: expected answer, .*--answer-column"),
+    "no answer": (
+        "p.json",
+        '[{"qa_id": 1, "words": "a"}]',
+        "no column of answers: expected answer, .*--answer-column",
+    ),
     "gold as another column": (
         "p.json",
         '[{"question_id": 1, "answer": "gold", "prediction": "a"}]',
         "record 1: both 'answer' and 'prediction' may hold answers; choose one with --answer-column",
+    ),
+    **{
+        f"gold next to {name}": (
+            "p.json",
+            json.dumps([{"question_id": 1, gold: 2, name: "a"}]),
+            f"record 1: both '{gold}' and '{name}' may hold answers; choose one with --answer-column",
+        )
+        for gold, name in (
+            ("answer", "response"),
+            ("label", "pred"),
+            ("answer", "parsed_pred"),
+            ("answer", "text"),
+            ("answer", "modelChoice"),
+        )
+    },
+    "a benchmark": (
+        "p.jsonl",
+        '{"id": 1, "question": "Q?", "choices": ["a", "b"], "label": 0}',
+        "line 1: next to choices, 'label' may hold the correct answers; .* add --answer-column label; PREDICTIONS",
+    ),
+    "a table of VLMEvalKit without predictions": (
+        "p.csv",
+        "index,question,A,B,answer\n1,Q?,a,b,A\n",
+        "line 2: next to choices, 'answer' may hold the correct answers",
+    ),
+    "an error in a batch": (
+        "p.jsonl",
+        '{"custom_id": "a", "response": {"body": {"choices": [{"message": {"content": "B"}}]}}}\n'
+        '{"custom_id": "b", "response": null}',
+        r"line 2, field 'response.body.choices.0.message.content': expected text.* found None",
+    ),
+    "an unknown field within another": (
+        "p.json",
+        '[{"id": 1, "result": {"said": "a"}}]',
+        "no column of answers: .* found 'id', 'result'; give it with --answer-column, as result.NAME or result.0",
     ),
     "a column gone": ("p.json", f'[{ROW}, {{"question_id": 2}}]', "record 2, field 'answer': it is missing"),
     "null": ("p.json", '[{"question_id": 1, "answer": null}]', "record 1, field 'answer': expected text .*found None"),

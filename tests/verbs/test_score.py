@@ -48,10 +48,10 @@ def test_predictions_can_be_python_objects(predictions, tmp_path):
 @pytest.mark.parametrize(
     ("predictions", "message"),
     [
-        (5, "predictions is int; expected a path, a mapping id -> answer, or rows"),
+        (5, "predictions is int; expected a path, a mapping id -> answer, rows"),
         ([], "predictions: found no predictions"),
         ([{"question_id": 1}], "predictions, record 1: no column of answers: expected answer, prediction, label"),
-        ([1], "predictions, record 1: expected a record"),
+        ([[1]], "predictions, record 1: expected a record"),
         ({"1": None}, "predictions, '1', field 'answer': expected text, or the index"),
         (
             pd.DataFrame({"question_id": [1], "label": [np.nan]}),
