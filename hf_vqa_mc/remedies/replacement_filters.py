@@ -48,7 +48,7 @@ class Refusal(StrEnum):
     RELATED = "synonym, hypernym or hyponym of another choice"
     ANSWER = "given by an annotator, or means the same as such an answer"
     QUESTION = "words of the question"
-    SHARED = "shares a word with the target that is not in the question"
+    SHARED = "shares a word with the target that neither the question nor the other decoys have"
     KIND = "not of the type (number, colour, animal, WordNet type) that the target shares with most decoys"
     VERDICT = "rejected by a verdict"
 
@@ -132,7 +132,8 @@ class ReplacementFilters:
         asked = self._asked[self._rows.questions[row]]
         if content and {_stem(word) for word in content} <= asked:
             return Refusal.QUESTION
-        if (_content_stems(self._words[key]) & _content_stems(self._words[int(keys[0])])) - asked:
+        known = asked.union(*map(_content_stems, kept))
+        if (_content_stems(self._words[key]) & _content_stems(target)) - known:
             return Refusal.SHARED
         if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):
             return Refusal.RELATED

@@ -54,14 +54,17 @@ def test_a_row_of_numbers_takes_numbers_only():
     assert filters.refusal(0, 1, text["six"], rows.texts[0]) is None
 
 
-def test_a_word_of_the_target_that_the_question_lacks_is_refused():
-    choices = [["walks backwards", "sits down", "sleeps"], ["walked away", "the girl smiles", "lamp"]]
-    table = pa.table({"question": ["What does the girl do?", "Which?"], "choices": choices, "label": pa.array([0, 0])})
+def test_a_word_of_the_target_that_question_and_decoys_lack_is_refused():
+    choices = [["walks backwards", "sits down", "sleeps"], ["red bus", "blue bus", "white bus"]]
+    choices += [["walked away", "the girl smiles", "lamp"], ["green bus", "lamp"]]
+    questions = ["What does the girl do?", "Which?", "Which one?", "Which of them?"]
+    table = pa.table({"question": questions, "choices": choices, "label": pa.array([0] * 4)})
     rows = number_rows({"rows": table})["rows"]
     filters = ReplacementFilters(rows, [])
     text = {one: number for number, one in enumerate(rows.vocabulary.choices)}
     assert filters.refusal(0, 1, text["walked away"], rows.texts[0]) is Refusal.SHARED
     assert filters.refusal(0, 1, text["the girl smiles"], rows.texts[0]) is None
+    assert filters.refusal(1, 1, text["green bus"], rows.texts[1]) is None
 
 
 class Angles:
