@@ -228,7 +228,7 @@ HIE_CO_ATTENTION = Model(
     title="HieCoAtt*",
     description="image and question attend to each other at the levels of words, phrases and the whole question; the "
     "result is scored with question and candidate answer by one hidden layer",
-    source="Lu et al. 2016; Chao et al. 2018, section 6.1 and supplement, A.3",
+    source="Lu et al. 2016; Chao et al. 2018, section 5.2 and supplement, A.3",
     config_class=HieCoAttentionVqaConfig,
     model_class=HieCoAttentionForMultipleChoiceVqa,
     inputs=frozenset(("image_grid", *QUESTION_INPUTS)),

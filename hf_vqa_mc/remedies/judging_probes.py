@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.probes.small_models import isolated_warnings
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import Int64s, Ints
@@ -111,12 +112,14 @@ def _forest(judged: JudgingInputs, question: bool, space: str, extra: bool = Fal
             random_state=seed,
             n_jobs=-1,
         )
-        forest.fit(columns[train][valid], valid.nonzero()[1] == 0)
+        with isolated_warnings():
+            forest.fit(columns[train][valid], valid.nonzero()[1] == 0)
 
         def score(test: Int64s) -> Scores:
             valid = rows.valid[test]
             scores = np.zeros(valid.shape)
-            scores[valid] = np.round(forest.predict_proba(columns[test][valid])[:, 1], 9)
+            with isolated_warnings():
+                scores[valid] = np.round(forest.predict_proba(columns[test][valid])[:, 1], 9)
             return scores
 
         return score

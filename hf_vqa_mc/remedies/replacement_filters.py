@@ -10,6 +10,7 @@ from nltk.stem.porter import PorterStemmer
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.decoys.candidates import (
     ACCEPTED,
+    MISSING,
     Bools,
     Candidates,
     Int32s,
@@ -27,6 +28,8 @@ from hf_vqa_mc.text.relations import Relations, exclusive, related
 WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1
 MOST_SIMILAR = 0.75
 """Largest cosine with the target in any embedding, unless both are different numbers, colours or animals."""
+NEARER = 0.05
+"""Cosine by which a new decoy may exceed the largest of the row's published decoys with the target, likewise."""
 UNBALANCED = 0.01
 """Targets above or below their share among the texts that occur twice, per row, from which such texts are refused."""
 NEAR_DUPLICATE = 0.9  # largest cosine with another decoy of the row, likewise
@@ -37,7 +40,7 @@ class Refusal(StrEnum):
 
     IN_ROW = "already a choice of the row"
     POPULAR = "would be a decoy too often for how often it is a target"
-    SIMILAR = "embedding near that of the target"
+    SIMILAR = "embedding near that of the target, or nearer than those of the published decoys"
     DUPLICATE = "embedding near that of another decoy"
     IMPLAUSIBLE = "less plausible than four fifths of the published choices"
     CONTAINED = "contains another choice, or is contained in it"
@@ -45,7 +48,7 @@ class Refusal(StrEnum):
     RELATED = "synonym, hypernym or hyponym of another choice"
     ANSWER = "given by an annotator, or means the same as such an answer"
     QUESTION = "words of the question"
-    SHARED = "shares a word with the target that is not in the question"
+    SHARED = "shares a word with the target that neither the question nor the other decoys have"
     KIND = "not of the type (number, colour, animal, WordNet type) that the target shares with most decoys"
     VERDICT = "rejected by a verdict"
 
@@ -85,21 +88,29 @@ class ReplacementFilters:
         self._numbers = {word: number for number, word in enumerate(distinct)}
         self._relations = Relations.of(list(distinct))
 
-    def near(self, text: Ints, others: Int32s, most: float) -> Bools:
-        """Whether each text is nearer than ``most`` to any of the others in any embedding."""
-        near = np.zeros(len(text), np.bool_)
-        each = np.broadcast_to(others, (len(text), len(others)))
-        for space in self._spaces:
-            near |= (np.einsum("rd,rod->ro", space.texts[text], space.texts[each]) > most).any(axis=1)
-        for one in np.flatnonzero(near).tolist():
-            near[one] = any(self._too_near(int(text[one]), int(other), most) for other in others if other >= 0)
-        return near
+    def near_target(self, text: Ints, choices: Int32s) -> Bools:
+        """Whether each text is too similar to the target, the first of a row's published choices."""
+        target, decoys = choices[:1], choices[1:][choices[1:] != MISSING]
+        published = [float((space.texts[decoys] @ space.texts[target[0]]).max()) for space in self._spaces]
+        return self._near(text, target, [min(MOST_SIMILAR, most + NEARER) for most in published])
 
-    def _too_near(self, text: int, other: int, most: float) -> bool:
-        if max(float(space.texts[text] @ space.texts[other]) for space in self._spaces) <= most:
-            return False
+    def near_duplicate(self, text: Ints, others: Int32s) -> Bools:
+        """Whether each text is too similar to any of the other decoys."""
+        return self._near(text, others[others != MISSING], [NEAR_DUPLICATE] * len(self._spaces))
+
+    def _near(self, text: Ints, others: Int32s, most: Sequence[float]) -> Bools:
+        """Whether each text has a larger cosine than ``most`` (of each embedding) with any of the others."""
+        near = np.zeros((len(text), len(others)), np.bool_)
+        for space, limit in zip(self._spaces, most, strict=True):
+            near |= space.texts[text] @ space.texts[others].T > limit
+        for one, other in np.argwhere(near).tolist():
+            near[one, other] = not self._exclusive(int(text[one]), int(others[other]))
+        return near.any(axis=1)
+
+    def _exclusive(self, text: int, other: int) -> bool:
+        """Whether two texts are different numbers, colours or animals."""
         key, other_key = (int(self._rows.vocabulary.keys[one]) for one in (text, other))
-        return not (exclusive(key, other_key, self._tables.relations) or (self._digits[text] and self._digits[other]))
+        return exclusive(key, other_key, self._tables.relations) or bool(self._digits[text] and self._digits[other])
 
     def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.
@@ -121,7 +132,8 @@ class ReplacementFilters:
         asked = self._asked[self._rows.questions[row]]
         if content and {_stem(word) for word in content} <= asked:
             return Refusal.QUESTION
-        if (_content_stems(self._words[key]) & _content_stems(self._words[int(keys[0])])) - asked:
+        known = asked.union(*map(_content_stems, kept))
+        if (_content_stems(self._words[key]) & _content_stems(target)) - known:
             return Refusal.SHARED
         if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):
             return Refusal.RELATED

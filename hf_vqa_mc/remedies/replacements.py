@@ -13,8 +13,6 @@ from hf_vqa_mc.remedies.candidate_pool import CandidatePool
 from hf_vqa_mc.remedies.fought_probes import FoughtProbes
 from hf_vqa_mc.remedies.plausibility import Plausibility
 from hf_vqa_mc.remedies.replacement_filters import (
-    MOST_SIMILAR,
-    NEAR_DUPLICATE,
     Refusal,
     ReplacementFilters,
     TextCounts,
@@ -152,8 +150,8 @@ class Replacements:
         tests: tuple[tuple[Refusal, Callable[[Int32s], Bools]], ...] = (
             (Refusal.IN_ROW, lambda some: np.isin(keys[some], in_row)),
             (Refusal.POPULAR, lambda some: ~counts.may_add(some)),
-            (Refusal.SIMILAR, lambda some: self.filters.near(some, others[:1], MOST_SIMILAR)),
-            (Refusal.DUPLICATE, lambda some: self.filters.near(some, others[1:], NEAR_DUPLICATE)),
+            (Refusal.SIMILAR, lambda some: self.filters.near_target(some, self.published.texts[row])),
+            (Refusal.DUPLICATE, lambda some: self.filters.near_duplicate(some, others[1:])),
         )
         for reason, test in tests:
             refused = test(text[index])

@@ -1,10 +1,13 @@
 """The fast probes find what is planted and nothing else, and never look at the labels of the evaluated rows."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 
 from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.probes.small_models import PAIR_MODELS
@@ -183,3 +186,20 @@ def test_any_rows_can_be_evaluated(rows):
     for shortcut in found.values():
         assert ((shortcut.scores >= 0) & (shortcut.scores <= 1)).all()
         np.testing.assert_allclose(shortcut.probabilities.sum(axis=1), 1)
+
+
+def test_forests_leave_the_warning_filters_as_they_were(monkeypatch):
+    fit = RandomForestClassifier.fit
+
+    def racing(forest, *given):
+        warnings.resetwarnings()  # what scikit-learn's threads may leave behind
+        warnings.warn("for nothing", UserWarning, stacklevel=1)
+        return fit(forest, *given)
+
+    monkeypatch.setattr(RandomForestClassifier, "fit", racing)
+    filters = [*warnings.filters]
+    table = planted("length", 0.6, 200, 3)[0]
+    with warnings.catch_warnings(record=True) as seen:
+        ran(context_of(table), [one for one in PAIR_MODELS if one.name == "random forest: choices alone"])
+    assert seen == []
+    assert warnings.filters == filters

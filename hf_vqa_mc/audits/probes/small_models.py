@@ -56,6 +56,11 @@ def pairwise_weights(difference: Any, sample_weight: Odds, strength: float) -> O
     return found
 
 
+isolated_warnings = partial(warnings.catch_warnings, record=True)
+"""Around forests: scikit-learn's threads overwrite the process's warning filters at the same time and then warn for
+nothing. Here such warnings are dropped, and the filters restored."""
+
+
 def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  arrays
     """Classify each choice by its features; for arguments and result see `logistic_regression`."""
     from sklearn.ensemble import RandomForestClassifier
@@ -63,7 +68,8 @@ def random_forest(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:
     n_fitted = max(min(int(SHARE * len(train)), MOST_FITTED), 1)
     forest = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=LEAF, max_features="sqrt",
                                     max_samples=n_fitted, n_jobs=-1, random_state=seed)  # fmt: skip
-    forest.fit(train, rows.is_target[rows.valid])
+    with isolated_warnings():
+        forest.fit(train, rows.is_target[rows.valid])
     if len(forest.classes_) == 1:  # rows of one choice
         return np.zeros(len(test))
 
