@@ -1,6 +1,7 @@
 """Labels: the index, letter, name or text of the correct choice; which of these a column holds, or an error."""
 
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_lists, as_text, is_list, spelled_like, unpacked_lists
+from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, spelled_like, unpacked_lists
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, typed
 from hf_vqa_mc.data.columns import KINDS, choice_kinds
 from hf_vqa_mc.data.options import OPTIONS
@@ -19,10 +20,10 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
 NO_NUMBER = np.iinfo(np.int64).min
-ENOUGH = 20
+ENOUGH = 10
 """Rows from which labels are ambiguous if none is 0 or the number of its choices. With four choices, uniform labels
-look like this in (3/4)^20 = 0.3% of benchmarks, whether they start from 0 or 1. Fewer rows may do so by chance, and
-are read as starting from 0, as most benchmarks do."""
+look like this in (3/4)^10 = 6% of benchmarks, whether they start from 0 or 1. Fewer rows are read as starting from 0,
+as most benchmarks do."""
 MOST_FAULTY = 0.5  # if more rows of a split cannot be read, its columns were not understood
 _LETTER = re.compile(r"(\W*(?:(?i:(?:the\s+)?(?:correct\s+)?(?:option|choice|answer)(?:\s+is)?)\W+)?)([A-Za-z])(\W*)")
 _MARKED = re.compile(r"(\s*\(?)([A-Za-z])([.):]\s+)(.*?)\s*", re.DOTALL)
@@ -78,7 +79,21 @@ def _write_index(first: int, old: str, index: int, choice: str, name: str | None
 
 
 def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    return _of_texts(column, lambda text: _index(_LETTER.fullmatch(text.strip())), UNKNOWN)
+    positions = _of_texts(column, lambda text: _index(_LETTER.fullmatch(text.strip())), UNKNOWN)
+    return _by_row_letters(positions, cells)
+
+
+def _by_row_letters(positions: NDArray[np.int64], cells: ChoiceCells) -> NDArray[np.int64]:
+    """(rows,): the position of each letter, 0 for A; in rows that name choices by letters, that of the named choice."""
+    if cells.names is None or pa.types.is_dictionary(cells.names.type):  # columns are in order
+        return positions
+    names = pc.utf8_upper(cells.names.cast(pa.string()))
+    letters = pa.array(string.ascii_uppercase).take(pa.array(positions, mask=positions < 0))
+    is_letter = as_mask(pc.match_substring_regex(names, "^[A-Z]$")) & cells.filled
+    by_name = cells.first(pc.equal(names, letters.take(pa.array(cells.rows))))
+    is_named = np.bincount(cells.rows[is_letter], minlength=len(positions)) > 0
+    is_other = (by_name != UNKNOWN) | (cells.labels(positions) != UNKNOWN)
+    return np.where(is_named & is_other, by_name, positions)
 
 
 def _index(found: re.Match[str] | None) -> int:
@@ -87,6 +102,7 @@ def _index(found: re.Match[str] | None) -> int:
 
 def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:
     found = _LETTER.fullmatch(old)
+    index = index if name is None or not re.fullmatch("[A-Za-z]", name) else ord(name.upper()) - ord("A")
     if index >= 26:  # letters
         raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
     letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)
@@ -109,8 +125,9 @@ def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     found = cells.first(pc.equal(cells.texts, labels))
     if (found != UNKNOWN).all():
         return found
-    trimmed = pc.equal(pc.utf8_trim_whitespace(cells.texts), pc.utf8_trim_whitespace(labels))
-    return np.where(found == UNKNOWN, cells.first(trimmed), found)
+    for normal in (pc.utf8_trim_whitespace, lambda texts: pc.utf8_lower(pc.utf8_trim_whitespace(texts))):
+        found = np.where(found == UNKNOWN, cells.first(pc.equal(normal(cells.texts), normal(labels))), found)
+    return found
 
 
 def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
@@ -119,7 +136,7 @@ def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
 
 def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
-    positions = np.array([*map(_index, found)], np.int64)
+    positions = _by_row_letters(np.array([*map(_index, found)], np.int64), cells)
     fits = (positions >= 0) & (positions < cells.lengths)
     texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
     is_text = pc.fill_null(pc.equal(texts, pa.array([one and one[4] for one in found])), False)
@@ -171,14 +188,18 @@ def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
         rows += unpacked_lists(texts.to_pylist())
         if None in rows:
             return texts, {}
-    if all(not cell or (len(cell) > 1 and sorted(_marks(cell)) == [*"0" * (len(cell) - 1), "1"]) for cell in rows):
-        return pa.array([" ".join(_marks(cell)) or None for cell in rows], pa.string()), {}
-    faults = {
-        row: f"{name} names several correct choices ({', '.join(map(shown, cell))}); expected one"
-        for row, cell in enumerate(rows)
-        if len(cell) > 1
+    marks = [_marks(cell) for cell in rows]
+    single = [not cell or len(cell) > 1 == cell.count("1") for cell in marks]
+    marked = 2 * sum(single) > len(rows) and all(len(cell) != 1 and {*cell} <= {"0", "1"} for cell in marks)
+    several = [row for row, cell in enumerate(rows) if (not single[row] if marked else len(cell) > 1)]
+    cells = [" ".join(cell) or None for cell in marks] if marked else [cell[0] if cell else None for cell in rows]
+    for row in several:
+        cells[row] = None
+    wrong = "marks none or" if marked else "names"
+    return pa.array(cells, pa.string()), {
+        row: f"{name} {wrong} several correct choices ({', '.join(map(shown, rows[row]))}); expected one"
+        for row in several
     }
-    return pa.array([cell[0] if len(cell) == 1 else None for cell in rows], pa.string()), faults
 
 
 def _marks(cell: Sequence[str | None]) -> list[str]:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_text, spelled_like, unpacked_list
-from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm, NewRows, unpadded
+from hf_vqa_mc.data.cells import as_lists, as_text, is_text, spelled_like, unpacked_list
+from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, unpadded
 from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 
@@ -250,10 +250,9 @@ class Lettered(ChoiceForm):
 
     @classmethod
     def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
-        """The form, without letters if most rows have them."""
+        """The form, without letters if more than a tenth of the rows have them."""
         some = form.read(table.slice(0, 1000))
-        lettered = cls._rows(some)
-        return cls(form.columns, form) if 2 * lettered.sum() > (some.counts > 0).sum() else form
+        return cls(form.columns, form) if 10 * cls._rows(some)[0].sum() > (some.counts > 0).sum() else form
 
     @property
     def description(self) -> str:
@@ -265,32 +264,49 @@ class Lettered(ChoiceForm):
         return Lettered(columns, self.form.widened(columns))
 
     @staticmethod
-    def _rows(cells: ChoiceCells) -> NDArray[np.bool_]:
-        """(rows,): whether the choices of each start with A, B and so on."""
-        indices = range(int(cells.lengths.max(initial=0)))
-        positions = pa.array(np.arange(len(cells.rows)) - cells.starts[cells.rows])
+    def _rows(cells: ChoiceCells) -> tuple[NDArray[np.bool_], pa.Array]:
+        """(rows,): whether the choices of each start with A, B and so on; (cells,): these letters or numbers.
+
+        They may be in another order unless columns name the choices. If most rows have them, some may be missing.
+        """
         found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
-        names = pc.replace_substring_regex(pc.utf8_lower(found), r"\W", "")
-        rows = np.zeros(len(cells.lengths), bool)
-        for expected in ([chr(ord("a") + min(at, 26)) for at in indices], [str(at + 1) for at in indices]):
-            fits = as_mask(pc.equal(names, pa.array(expected, pa.string()).take(positions))) | ~cells.filled
-            rows |= np.bincount(cells.rows[~fits], minlength=len(rows)) == 0
-        return np.asarray(rows & (cells.counts > 1))
+        names = pc.replace_substring_regex(pc.utf8_upper(found), r"\W", "")
+        rows, size = np.zeros(len(cells.lengths), bool), len(cells.filled)
+        missing = rows.copy()
+        for alphabet in ([chr(ord("A") + at) for at in range(26)], [str(at + 1) for at in range(99)]):
+            indices = pc.fill_null(pc.index_in(names, pa.array(alphabet)), UNKNOWN).to_numpy(zero_copy_only=False)
+            named = cells.filled & (indices != UNKNOWN)
+            pairs = np.stack([cells.rows, indices], axis=1)[named]
+            distinct = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=len(rows)) if len(pairs) else 0
+            filled = np.bincount(cells.rows[cells.filled], minlength=len(rows))
+            position = cells.starts[cells.rows] + indices
+            fits = named & (position < size)
+            fits &= cells.filled[np.where(fits, position, 0)] & (cells.rows[np.where(fits, position, 0)] == cells.rows)
+            fits &= (position == np.arange(size)) | (cells.names is None)
+            rows |= (distinct == filled) & (np.bincount(cells.rows[fits], minlength=len(rows)) == filled)
+            missing |= distinct == filled
+        rows &= cells.counts > 1
+        if cells.names is None and 2 * rows.sum() > (cells.counts > 0).sum():
+            rows |= missing & (cells.counts > 1)
+        return rows, pc.if_else(pa.array(rows[cells.rows]), names, None)
 
     def read(self, table: pa.Table) -> ChoiceCells:
-        """The choices of all rows, without the letters of rows that have them in order."""
+        """The choices of all rows, without the letters of rows that have them; these name the choices."""
         cells = self.form.read(table)
+        rows, names = self._rows(cells)
         stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
-        return replace(cells, texts=pc.if_else(pa.array(self._rows(cells)[cells.rows]), stripped, cells.texts))
+        texts = pc.if_else(pa.array(rows[cells.rows]), stripped, cells.texts)
+        return replace(cells, texts=texts, names=names if cells.names is None else cells.names)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, with letters where the row had them."""
         cells = self.form.read(table)
-        lettered, new = self._rows(cells), {}
+        lettered, new = self._rows(cells)[0], {}
         for row, (texts, label) in rows.items():
             found = re.match(_LETTER, cells.texts[int(cells.starts[row])].as_py() or "") if lettered[row] else None
             if found:
                 before, letter, after, _ = found.groups()
+                letter = letter if letter in "Aa1" else "1" if letter.isdigit() else "A" if letter.isupper() else "a"
                 texts = [f"{before}{next_name(letter, at)}{after}{text}" for at, text in enumerate(texts)]
             new[row] = texts, label
         return self.form.write(table, new)

@@ -158,6 +158,39 @@ def test_a_layout_is_read_and_written_back(name, tmp_path):
     assert [json.loads(line) for line in before[1:]] == [json.loads(line) for line in after[1:]]
 
 
+ORDERS = [[2, 0, 1], [1, 2, 0], [0, 1, 2]] * 8
+SHUFFLED = {
+    "in a list": lambda texts: {"options": [f"{name}. {text}" for name, text in texts]},
+    "in records": lambda texts: {"choices": [{"label": name, "text": text} for name, text in texts]},
+    "in two lists": lambda texts: {
+        "choices": {"text": [text for _, text in texts], "label": [one for one, _ in texts]}
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+def test_letters_name_the_choices_in_any_order(name, tmp_path):
+    rows = [
+        {"question": question, **SHUFFLED[name]([("ABC"[at], texts[at]) for at in order]), "answerKey": letter}
+        for question, texts, order, letter in zip(QUESTIONS, CHOICES, ORDERS, LETTERS, strict=True)
+    ]
+    expected = [[texts[at] for at in order] for texts, order in zip(CHOICES, ORDERS, strict=True)]
+    labels = [order.index(label) for order, label in zip(ORDERS, LABELS, strict=True)]
+    path = write(tmp_path / "rows.jsonl", rows)
+    assert read(path) == (QUESTIONS, expected, labels)
+    benchmark = read_benchmark(path)
+    new = {"test": benchmark.with_choices(benchmark.test, [["x", "y", "z"], *expected[1:]], [1, *labels[1:]])}
+    write_benchmark(benchmark, new, tmp_path / "new.jsonl")
+    assert read(tmp_path / "new.jsonl") == (QUESTIONS, [["x", "y", "z"], *expected[1:]], [1, *labels[1:]])
+
+
+def test_letters_in_a_few_rows_are_letters_but_initials_in_one_row_are_not(tmp_path):
+    rows = [{**one, **lettered(one["options"])} if at % 3 == 0 else one for at, one in enumerate(LISTS)]
+    assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, LABELS)
+    rows = [{**LISTS[0], **lettered(["Lee", "Day", "Ito"])}, *LISTS[1:]]
+    assert read(write(tmp_path / "rows.jsonl", rows))[1][0] == ["A. Lee", "B. Day", "C. Ito"]
+
+
 def test_letters_lose_one_mark_only(tmp_path):
     rows = records(lambda texts: {"options": [f"A){texts[0]}", "B).5", "C.) -2"]}, answer=LETTERS)
     assert read(write(tmp_path / "rows.jsonl", rows))[1][0] == ["red", ".5", "-2"]
@@ -404,8 +437,8 @@ def test_a_prompt_that_repeats_the_choices_is_read_but_not_left_with_old_ones(tm
         benchmark.with_choices(benchmark.test, [["a", "b"], *CHOICES[1:]], LABELS)
 
 
-def test_labels_may_end_with_blanks(tmp_path):
-    rows = records(lambda texts: {"choice": texts}, answer=[f"{texts[0]} " for texts in CHOICES])
+def test_labels_may_end_with_blanks_and_have_other_case(tmp_path):
+    rows = records(lambda texts: {"choice": texts}, answer=[f"{texts[0].title()} " for texts in CHOICES])
     assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
 
 
@@ -457,6 +490,10 @@ def test_the_correct_choice_may_be_a_column_of_choices(columns, tmp_path):
 
 FAULTY = {
     "several labels": (records(lambda t: {"options": t}, label=[["A", "C"], *[[x] for x in LETTERS[1:]]]), "several"),
+    "several marks": (
+        records(lambda t: {"options": t}, label=[[1, 0, 1], *[[int(at == x) for at in range(3)] for x in LABELS[1:]]]),
+        "several",
+    ),
     "no list": (
         [{**one, "options": str(one["options"]) if at else "[['A', 'B']]"} for at, one in enumerate(LISTS)],
         "expected a list of choices",
