@@ -23,7 +23,7 @@ from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, Gain, NotRun, ProbeInp
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
@@ -124,17 +124,18 @@ class Audit:
         return public
 
     def _exact_sentences(self, chance: float) -> Iterator[str]:
-        """What closed sets guarantee, and the strongest trained probe with these inputs."""
+        """What closed sets guarantee, and the trained probe with these inputs that is farthest from chance."""
         for sees, sets in self.exact.items():
-            trained = (one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained)
-            best, measured = next((one for one in trained if not one.shortcut.name.startswith(ASSIGNED)), None), ""
+            trained = [one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained]
+            alone = (one for one in trained if not one.shortcut.name.startswith(ASSIGNED))
+            best, measured = max(alone, key=lambda one: abs(one.estimate.gain), default=None), ""
             if best is not None:
                 reveals = ", but their order reveals the target" if best.alarm else ""
-                measured = f"{reveals} (measured: {100 * best.estimate.accuracy:.1f}%, {best.shortcut.name})"
+                measured = f"{reveals} (measured: {percent(best.estimate.accuracy)}, {best.shortcut.name})"
             yield (
                 f"{sees.label.capitalize()}: exact by construction, {counted(sets.number, 'set')} checked: every rule "
                 "that sees these inputs, but not the order of the choices or of the rows, is correct in "
-                f"{100 * chance:.1f}%{measured}."
+                f"{percent(chance)}{measured}."
             )
 
     def _caveats(self, has_images: bool) -> Iterator[str]:
@@ -163,7 +164,8 @@ class Audit:
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs; alarms among all these."""
         types = self.benchmark.test.rows["question_type"].to_numpy(zero_copy_only=False).astype(str)
-        tested = sorted((one for one in self.gains if one.shortcut.sees.is_shortcut), key=lambda gain: not gain.alarm)
+        tested = [one for one in self.gains if one.shortcut.sees.is_shortcut]
+        tested.sort(key=lambda one: (not one.alarm, -abs(one.estimate.gain)))
         first = {gain.shortcut.sees: gain.shortcut for gain in reversed(tested)}
         best = {gain.shortcut.sees: first[gain.shortcut.sees] for gain in tested}
         names, of_type, counts = np.unique(types, return_inverse=True, return_counts=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.column_spec import Choices, ColumnSpec
 from hf_vqa_mc.data.images import AllowedImages, Images
 from hf_vqa_mc.data.inventory import RowHashes, row_hashes
+from hf_vqa_mc.io.redaction import public_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +138,9 @@ class Benchmark:
 
         found = DatasetDict()
         for name, table in (tables or {name: split.original for name, split in self.splits.items()}).items():
-            info = DatasetInfo(features=features_of(table))
+            info = DatasetInfo(
+                features=features_of(table), dataset_name=public_name(self.dataset), config_name=self.config
+            )
             found[name] = Dataset(InMemoryTable(table), info=info, split=NamedSplit(name))
         return found
 

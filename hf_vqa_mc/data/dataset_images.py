@@ -15,13 +15,13 @@ from hf_vqa_mc.data.cells import as_array, as_text, is_id, is_list, is_text
 from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import (
     LOOKED_AT,
-    MOST_NAME,
     NAME_FOLDER,
     AllowedImages,
     Images,
     ImageSource,
     allowed_images,
     image_cells,
+    is_named,
     may_hold_images,
     shortened,
 )
@@ -262,8 +262,10 @@ def _references(table: pa.Table, names: list[str]) -> dict[str, int]:
     """Row by the name that may be in a cell instead of an image: a row's index, as in VLMEvalKit's tables."""
     if not all(is_text(table.schema.field(name).type) for name in names):
         return {}
-    lengths = (pc.utf8_length(table[name].cast(pa.large_string())) for name in names)
-    if not any(pc.any(pc.greater(some, MOST_NAME)).as_py() for some in lengths):
+    lengths = {name: pc.utf8_length(table[name].cast(pa.large_string())) for name in names}
+    most = {name: pc.max(some) for name, some in lengths.items() if some.null_count < len(some)}
+    longest = (table[name][pc.index(lengths[name], one).as_py()].as_py() for name, one in most.items())
+    if all(map(is_named, longest)):
         return {}  # no cell holds an image
     indices = named(table.column_names, ("index", *(one for one in QUESTION_ID if one != "index")))
     for name in (one for one in indices if is_id(table.schema.field(one).type)):

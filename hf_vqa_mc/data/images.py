@@ -106,7 +106,7 @@ def allowed_images(opened: Opened, images: Path | None = None) -> AllowedImages:
     """What a dataset may name: its own folder, repository and cache, and the folder given by the user."""
     base = opened.path if opened.path is None or opened.path.is_dir() else opened.path.parent
     hub = at_revision(opened.location)[0] if base is None and opened.location else None
-    folders = [*filter(None, [images, base])]
+    folders = [*filter(None, [images, base]), *opened.folders]
     if opened.first is not None:
         from datasets import config
         from huggingface_hub.constants import HF_HUB_CACHE

@@ -213,6 +213,7 @@ class Opened:
     splits: "Mapping[str, Dataset]" = field(default_factory=dict)  # empty for a file or a data frame
     location: str | None = None  # argument of load_dataset; None for files and objects in memory
     revision: str | None = None  # commit of a dataset on the Hub
+    folders: tuple[Path, ...] = ()  # where else its images may be
 
     @property
     def first(self) -> "Dataset | None":
@@ -244,10 +245,15 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
 
     if config is not None:
         raise InputError(f"a dataset in memory has no configs; remove {config!r}")
-    if not isinstance(dataset, pd.DataFrame):
-        dataset = getattr(dataset, "dataset", dataset)  # of a remedy
-    if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):
-        dataset = pd.DataFrame(dataset, dtype=object)
+    if not isinstance(dataset, pd.DataFrame) and hasattr(dataset, "remedied"):  # the result of a remedy
+        made = dataset.remedied
+        opened = _opened(made.dataset, made.config, made.dataset, dataset.dataset, open_ended)
+        location = made.dataset if made.revision or (made.path and made.path.is_dir()) else None
+        return replace(opened, path=made.path, location=location, folders=made.allowed.folders)
+    if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):  # the caller names its images
+        frame, here = pd.DataFrame(dataset, dtype=object), Path.cwd()
+        found = splits_of(frame_table(frame), "the records", "test")
+        return Opened("dataset", None, *found, folders=(here, Path(here.anchor)))
     if isinstance(dataset, pd.DataFrame):
         return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
         def dataset(self) -> datasets.DatasetDict:
             """The remedied rows."""
 
+        @property
+        def remedied(self) -> Any:  # noqa: ANN401  a Benchmark, of which a verb imports this module
+            """The remedied `Benchmark`."""
+
     Table: TypeAlias = datasets.Dataset | pd.DataFrame
     Source: TypeAlias = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
 

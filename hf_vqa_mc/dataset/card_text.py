@@ -226,8 +226,9 @@ def sets_in_words(splits: dict[str, dict[str, Any]]) -> list[str]:
     """The closed answer sets of each split, and its rows that are left out."""
     lines, reasons = [], {reason.name.lower(): reason.sentence for reason in LeftOut}
     for split, found in splits.items():
-        left_out = [f"{counted(rows, 'row')} {reasons[reason]}" for reason, rows in found["left_out"].items() if rows]
-        rest = f" Left out: {'; '.join(left_out)}." if left_out else ""
+        left_out = [f"{rows:,} {reasons[reason]}" for reason, rows in found["left_out"].items() if rows]
+        total = sum(found["left_out"].values())
+        rest = f" Left out: {total:,} of {found['rows'] + total:,} rows: {'; '.join(left_out)}." if left_out else ""
         lines.append(f"{split}: {counted(found['rows'], 'row')} in {set_counts(found['sets'])}.{rest}")
     return lines
 

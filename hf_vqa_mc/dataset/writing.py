@@ -77,7 +77,8 @@ def _name(benchmark: Benchmark) -> str:
 def _about(benchmark: Benchmark, config: str, note: str, changed: str) -> dict[str, Any]:
     """What the config is made from and how, for the card; and the built source that the benchmark is a config of."""
     name, (suffix, rest) = _name(benchmark), CHANGES[changed]
-    origin = f"{name} ({benchmark.config or config})" + (f" as config {config}" if config != benchmark.config else "")
+    origin = name if benchmark.config is None else f"{name} ({benchmark.config})"
+    origin += f" as config {config}" if benchmark.config not in (None, config) else ""
     text = f"From {origin}: {benchmark.spec.description}.{rest}"
     inventory = _inventory(benchmark.path)
     about = inventory.get("configs", {}).get(benchmark.config, {}).get("about")

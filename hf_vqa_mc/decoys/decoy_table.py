@@ -75,7 +75,7 @@ class LeftOut(IntEnum):
     NONE = 0, "in a set"
     NO_PARTNER = 1, "with no other answer to the same question, on the same image or in the same split"
     SURPLUS = 2, "for which no partners were left"
-    LEAK = 3, "in the sets with the largest estimated leak"
+    LEAK = 3, "in the sets with the largest estimated leak (--coverage 1 keeps these)"
 
     def __new__(cls, value: int, sentence: str) -> "LeftOut":
         """Create a member: its value and its sentence."""

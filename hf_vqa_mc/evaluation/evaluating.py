@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.names import VIDEO, named
-from hf_vqa_mc.data.questions import Questions, letter, presented_questions
+from hf_vqa_mc.data.questions import Questions, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
-from hf_vqa_mc.evaluation.language_model import Prompt, name_of
+from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, check_replies, jobs_of
@@ -123,11 +123,8 @@ def open_model(
         if not callable(model):
             expected = f"a name, a function, or an object with a method {' or '.join(METHODS)}"
             raise InputError(f"model is {shown(model)}; expected {expected}")
-
-        def generate(prompts: Sequence[Prompt]) -> list[str]:
-            return [_reply(one) for one in map(model, prompts)]
-
-        return SimpleNamespace(name=getattr(model, "__name__", type(model).__name__), generate=generate)
+        called = getattr(model, "__name__", type(model).__name__)
+        return SimpleNamespace(name=called, generate=lambda prompts: list(map(model, prompts)))
     name = str(model)
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
@@ -152,15 +149,6 @@ def open_model(
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
     return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
-
-
-def _reply(answer: object) -> str:
-    """A function's answer as a reply; an index as its letter."""
-    if isinstance(answer, int | np.integer):
-        return letter(int(answer))
-    if not isinstance(answer, str):
-        raise InputError(f"the model answered {shown(answer)}; expected a text, or the index of a choice from 0")
-    return answer
 
 
 def _inputs(names: Sequence[str], method: Method, model: Any, split: Split, questions: Questions) -> list[str]:  # noqa: ANN401

@@ -16,10 +16,11 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from itertools import islice
 from math import inf
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hf_vqa_mc.data.questions import Questions
+from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
 from hf_vqa_mc.evaluation.methods import FULL, INPUTS, METHODS, NO_IMAGE, Method
@@ -212,7 +213,12 @@ def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job])
 
 
 def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) -> Reply:  # noqa: ANN401  of any model
-    """What a model returned as a Reply."""
+    """What a model returned as a Reply; of generate, an index as the letter of the choice."""
+    last, expected = len(prompt.choices) - 1, "a list of scores or a Reply"
+    if method.name == "generate":
+        expected = f"a text, the index of a choice (0 to {last}) or a Reply"
+        if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= reply <= last:
+            reply = letter(int(reply))
     given = Reply(text=reply) if isinstance(reply, str) else reply
     try:
         given = given if isinstance(given, Reply) else Reply(scores=tuple(reply))
@@ -220,8 +226,7 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) 
         lengths = None if given.lengths is None else tuple(map(int, given.lengths))
         tokens = None if given.tokens is None else (int(given.tokens[0]), int(given.tokens[1]))
     except (TypeError, ValueError):
-        expected = "a text, a list of scores or a Reply"
-        raise InputError(f"model {name} returned {shown(reply)}; expected {expected}") from None
+        raise InputError(f"{where}: model {name} returned {shown(reply)}; expected {expected}") from None
     if (odd := next((one for one in scores or () if one is not None and not one < inf), None)) is not None:
         raise InputError(f"{where}: model {name} returned the score {odd}; expected numbers, or None where unknown")
     scores = scores and tuple(None if one == -inf else one for one in scores)
@@ -230,10 +235,10 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) 
         return found
     if method.name == "generate":
         if found.text is None:
-            raise InputError(f"model {name} returned no text for --method generate")
+            raise InputError(f"{where}: model {name} returned no text for --method generate; expected {expected}")
     elif found.scores is None or len(found.scores) != len(prompt.choices):
         count = "no" if found.scores is None else len(found.scores)
-        raise InputError(f"model {name} returned {count} scores for {len(prompt.choices)} choices")
+        raise InputError(f"{where}: model {name} returned {count} scores for {len(prompt.choices)} choices")
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
@@ -26,15 +27,19 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its rows as they are. Raises InputError if
     images would be missing.
     """
-    given = request.folder or FOLDER
-    if read_inventory(given) is not None:
-        if request.images is not None or request.image is not None:
-            raise InputError(f"{given} has its images in its rows or none; remove --images and --image")
+    given = FOLDER if request.folder is None else request.folder
+    is_result, is_written = hasattr(given, "remedied"), isinstance(given, Path) and read_inventory(given) is not None
+    if (is_result or is_written) and (request.images is not None or request.image is not None):
+        raise InputError(f"{_name(given)} has its images in its rows or none; remove --images and --image")
+    if is_written:
         return _shipment(request, given, progress)
     check_name(request.name)
     with ExitStack() as stack:
         written = Path(stack.enter_context(TemporaryDirectory(prefix="vqa-mc-push-")), "dataset")
-        _write(request, given, written, progress)
+        if is_result:  # of a remedy
+            given.save(written)
+        else:
+            _write(request, given, written, progress)
         shipment = _shipment(request, written, progress)
         weakref.finalize(shipment, stack.pop_all().close)
     return shipment
@@ -48,9 +53,9 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     if not checksums:
         raise InputError(f"{folder}: {INVENTORY} lists no files; build it again")
     for missing in (one for config in configs_of(inventory).values() for one in config.get("missing_images", ())):
-        again = "" if folder != request.folder else "; write the folder again"
+        again = "; write the folder again" if isinstance(request.folder, Path) and folder == request.folder else ""
         alone = "or with their names alone: --image ''"
-        raise InputError(f"{request.folder}: not all images can be pushed: {missing}{again}; {alone}")
+        raise InputError(f"{_name(request.folder)}: not all images can be pushed: {missing}{again}; {alone}")
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
@@ -70,23 +75,27 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
     )
 
 
-def _write(request: Request, source: Path, folder: Path, progress: Progress) -> None:
+def _name(source: object) -> str:
+    return str(source) if isinstance(source, Path) else "the dataset"
+
+
+def _write(request: Request, source: Any, folder: Path, progress: Progress) -> None:  # noqa: ANN401  any benchmark
     """Write the rows of any benchmark as they are, with their images, to a folder to push."""
     from hf_vqa_mc.data.options import BenchmarkOptions
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.dataset.writing import write_benchmark
 
-    if not source.exists():
+    if isinstance(source, Path) and not source.exists():
         raise InputError(f"there is no folder {source}; name the benchmark, a file or a folder: --folder PATH")
-    if (source / MANIFEST).is_file():
+    if isinstance(source, Path) and (source / MANIFEST).is_file():
         raise InputError(f"{source}: not a folder of vqa-mc build or remedy (its {INVENTORY} is missing)")
     try:
-        benchmark = load(BenchmarkOptions(str(source), images=request.images, image=request.image), progress)
+        benchmark = load(BenchmarkOptions(source, images=request.images, image=request.image), progress)
     except InputError as error:
         options = "vqa-mc remedy BENCHMARK --output FOLDER has options for these, and writes a folder to push"
         raise InputError(f"{error}. {options}") from error
     for name, why in benchmark.left_out.items():
-        raise InputError(f"{source}: {name} would not be pushed ({why}); remove or complete these rows first")
+        raise InputError(f"{_name(source)}: {name} would not be pushed ({why}); remove or complete these rows first")
     hashes = {name: split.hashes for name, split in benchmark.splits.items()}
     tables = {name: split.original for name, split in benchmark.splits.items()}
     with warnings.catch_warnings(action="ignore"):  # of images, for which `_shipment` has an error

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hf_vqa_mc.data.inventory import Inventory
 from hf_vqa_mc.errors import InputError
@@ -28,6 +28,11 @@ class ShippedFile:
         """Bytes."""
         return self.content.stat().st_size if isinstance(self.content, Path) else len(self.content)
 
+    @property
+    def text(self) -> str:
+        """The content as text."""
+        return (self.content.read_bytes() if isinstance(self.content, Path) else self.content).decode()
+
 
 @dataclass(frozen=True)
 class Shipment:
@@ -43,13 +48,18 @@ class Shipment:
     inventory: Inventory | None = None  # inventory of a dataset; names the files of an earlier push that it replaces
     pull_request: bool = False  # whether it is proposed to the owner of an existing repository, as a pull request
 
+    @property
+    def card(self) -> str:
+        """The text of README.md; "" if there is none."""
+        return next((file.text for file in self.files if file.path == "README.md"), "")
+
 
 @dataclass(frozen=True)
 class Request:
     """Arguments of a push."""
 
     name: str  # NAMESPACE/NAME
-    folder: Path | None = None
+    folder: Any = None  # Path; of a dataset also any benchmark that `read_benchmark` reads
     metric: str | None = None
     private: bool = False
     images: Path | None = None  # folder of the images that a benchmark names

@@ -106,7 +106,7 @@ def _lines() -> Progress:
         now = time.monotonic()
         if done >= total and step not in finished:
             finished.add(step)
-            line = f"{step}{f' ({total:,})' if total > 1 else ''}"
+            line = f"{step}: {done:,} of {total:,}" if total > 1 else step
         elif done < total and now - last >= LINE_SECONDS:
             line = f"{step}: {done:,} of {total:,}"
         else:

@@ -44,7 +44,7 @@ class FoughtProbes:
         by_probe: dict[str, Scores] = {}
         present = np.unique(folds).tolist()
         for fold in present:
-            progress("fitting the fought probes", len(self._models), len(present))
+            progress("fitting the probes of the repair", len(self._models), len(present))
             fitted = fitted_rows(folds, fold, np.random.default_rng([seed, fold]))
             of_fitted = {sees: one[fitted] for sees, one in relations.items()}
             self._models[fold] = self._fit(rows.take(fitted), of_fitted, folds[fitted], fold, seed)

@@ -26,7 +26,7 @@ from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
-from hf_vqa_mc.report.plain_text import interval, points
+from hf_vqa_mc.report.plain_text import interval, percent, points
 from hf_vqa_mc.report.report import report_html
 from hf_vqa_mc.result import Step
 from hf_vqa_mc.text.tables import TextTable
@@ -61,11 +61,13 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             return [Step(why, "remedy", ("PUBLISHED",), other)]
         blind = (one for one in done.gains if one.alarm and not one.shortcut.sees.image)
         strategy, why = recommended(done.benchmark.test, max((one.estimate.gain for one in blind), default=0.0))
+        own = {key: name(str(one)) for key in ("word_vectors", "seed") if (one := getattr(settings, key, None))}
         best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
         if best is not None and strategy.guarantees:
-            now = 100 * best.estimate.accuracy
-            why += f"; the choices alone answer {now:.1f}% now, and then exactly as many as random guessing"
-        return [Step(why, "remedy", inputs, {**given, **strategy.arguments, "output": f"{title}-remedied{ending}"})]
+            now = percent(best.estimate.accuracy)
+            why += f"; the choices alone answer {now} now, and then exactly as many as random guessing"
+        output = f"{title}-remedied{ending}"
+        return [Step(why, "remedy", inputs, {**given, **strategy.arguments, **own, "output": output})]
     steps = [evaluation(done.benchmark, inputs, given)]
     if path.exists() and uncertainty(done.gains) <= UNCERTAIN:
         written = read_inventory(path) is not None
@@ -86,7 +88,8 @@ def publication(
     benchmark: Benchmark, path: Path, read_with: Mapping[str, Any], name: Callable[[str], str] = str
 ) -> list[Step]:
     """How to push a file or folder; none if images are missing, or it is read with options that a push lacks."""
-    given = {key: one for key, one in read_with.items() if key != "split"}
+    unused = "split", "columns"  # of a push, which sends all rows as they are
+    given = {key: one for key, one in read_with.items() if key not in unused}
     if not benchmark.has_all_images or given.keys() - {"images", "image"}:
         return []
     title = re.sub(r"[\W_]+", "-", path.resolve().name.split(".")[0], flags=re.ASCII).strip("-") or "benchmark"
@@ -186,7 +189,7 @@ def gain_table(done: Audit) -> str:
 
 
 def _chance(done: Audit) -> str:
-    return f"{100 * float(done.rows.chance.mean()):.1f}"
+    return percent(float(done.rows.chance.mean()))[:-1]
 
 
 def _headings(done: Audit) -> tuple[str, ...]:
@@ -198,14 +201,14 @@ def _headings(done: Audit) -> tuple[str, ...]:
 def _cells(gain: Gain, columns: int) -> list[str]:
     """The first of COLUMNS of a shortcut."""
     found, again = gain.estimate, gain.cross_fitted
-    reached = [f"{100 * found.accuracy:.1f}", f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
-    return [*reached, interval(vars(found)), "" if again is None else f"{100 * again.accuracy:.1f}"][:columns]
+    reached = [percent(found.accuracy)[:-1], f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
+    return [*reached, interval(vars(found)), "" if again is None else percent(again.accuracy)[:-1]][:columns]
 
 
 def ambiguity(figures: Mapping[str, Any]) -> str:
     """The share of decoys that are flagged as possibly correct, in a sentence."""
     found = figures["ambiguous_decoys"]
-    reasons = [f"{reason} {share_of(share, 1)}" for reason, share in found["reasons"].items() if share]
+    reasons = [f"{reason}: {share_of(share, 1)}" for reason, share in found["reasons"].items() if share]
     listed = f" ({', '.join(reasons)})" if reasons else ""
     flagged = share_of(found["share"], 1) if found["share"] else "none"
     return f"Our filters flag {flagged} of {found['decoys']:,} decoys as possibly correct{listed}."

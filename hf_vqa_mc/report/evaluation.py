@@ -4,6 +4,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from math import exp, isfinite
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.evaluation.evaluating import Evaluation
 from hf_vqa_mc.evaluation.figures import COUNTED, Figures
@@ -20,6 +22,7 @@ from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.atomic import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.options import default_of
 from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
@@ -52,7 +55,11 @@ def next_steps(
     """What to do after an evaluation, with the paths that ``name`` makes; ``folder`` is that of the evaluation."""
     inputs, given = settings.arguments(name)
     model = name(settings.model) if isinstance(settings.model, str) else "MODEL"
-    asked = {**given, "model": model} | ({"base_url": settings.base_url} if settings.base_url else {})
+    asked, known = {**given, "model": model}, {one.name for one in fields(BenchmarkOptions)} | {"inputs", "output"}
+    for one in fields(EvaluateSettings):
+        value = getattr(settings, one.name)
+        if one.name not in known | asked.keys() and value != default_of(one):
+            asked[one.name] = name(value) if isinstance(value, str) else value
     steps, blind = [], [one for one in figures.picks if INPUTS[one].is_blind]
     if figures.rotations == 1 and any(map(figures.favourite, figures.picks)):
         why = "The model favours a letter: ask each question with all orders of its choices"
@@ -162,12 +169,12 @@ def _shown_rows(figures: Figures) -> dict[int, str]:
     ids = [figures.questions.question_ids[row] for row in figures.rows]
     keys = order_keys(purpose_hash(0, "examples"), 0, text_hashes(ids))
     order = sorted(range(len(ids)), key=lambda index: keys[index])
-    first = figures.first
+    first, shown = figures.first, next(iter(figures.picks))
     blind = [name for name in figures.picks if INPUTS[name].is_blind and figures.beats_chance(name)]
     leaked = [figures.of(name).always_correct for name in blind]
     groups = {
         "answered without image or question": [index for index in order if any(of[index] for of in leaked)],
-        "wrong with all inputs": [one for one in order if first.evaluated[one] and not first.correct[one].any()],
+        f"wrong with {shown}": [one for one in order if first.evaluated[one] and not first.correct[one].any()],
         "names no choice": [index for index in order if (first.picked[index] == UNPARSED).any()],
         "random sample": order,
     }

@@ -58,7 +58,7 @@ class Figure(NamedTuple):
     def _cell(self, side: Side | None) -> str:
         if side is None:
             return ""
-        spread = "" if side.half_interval is None else f" ± {100 * side.half_interval:.1f}"
+        spread = "" if side.half_interval is None else f" ± {percent(side.half_interval)[:-1]}"
         return f"{self.text(side.value)}{spread}" + "".join(f" ({one})" for one in (side.probe, side.remark) if one)
 
 
@@ -87,7 +87,7 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
         Side(mean.before - mean.chance, mean.before_half),
         Side(mean.after - mean.chance_after, mean.after_half),
     )
-    found.append(Figure("mean distance from chance", *distances, lambda share: f"{100 * share:.1f} points"))
+    found.append(Figure("mean distance from chance", *distances, lambda share: f"{percent(share)[:-1]} points"))
     if compared.implausible is not None:
         remark = "more than by chance" if compared.less_plausible else None
         new_decoys = Side(compared.implausible, compared.implausible_half, remark=remark)
@@ -142,7 +142,7 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
     if compared.better:
         larger = f" on average, but {len(harmed)} of {counted(len(compared.probes), 'probe')} find a larger leak"
         result = f"Better{larger if harmed else ''}."
-    distances = " → ".join(f"{100 * one:.1f}" for one in (mean.before - mean.chance, mean.after - mean.chance_after))
+    distances = " → ".join(percent(one)[:-1] for one in (mean.before - mean.chance, mean.after - mean.chance_after))
     bounds = f"{points(mean.low)} to {points(mean.high)}"
     sentences = [
         f"{result} Mean distance from chance without the image: {distances} points (change {points(mean.change)}, 95% "
@@ -179,7 +179,11 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
         f"{one.name} {percent(one.after)}" + (f" ({uses[one.name]})" if uses.get(one.name) else "")
         for one in compared.far(FAR)
     ]
-    large = "A large leak stays. " if compared.large else ""
+    large = ""
+    if compared.large:
+        most, was = compared.large[0], max(abs(one.before - one.chance) for one in compared.probes)
+        part = "Most of the" if 2 * abs(most.after - most.chance_after) > was else "A large"
+        large = f"{part} leak remains: {percent(most.after)} where chance is {percent(most.chance_after)}. "
     return " ".join([*sentences, *_listed(f"{large}Still more than {100 * FAR:.0f} points from chance", remaining)])
 
 

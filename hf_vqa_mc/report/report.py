@@ -114,9 +114,9 @@ def _card(example: Example) -> dict[str, Any]:
 
 
 def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None = None) -> Mapping[str, Any] | None:
-    """The significant shortcut with the largest gain, else any, of those with these inputs or of all; None if none."""
+    """The significant shortcut with the largest gain, else the one farthest from chance, with these inputs or any."""
     rows = [row for row in shortcuts if (row["inputs"] == sees if sees else row["inputs"] != ProbeInputs.EVERYTHING)]
-    return max(rows, key=lambda row: (row["alarm"], row["gain"]), default=None)
+    return max(rows, key=lambda row: (row["alarm"], abs(row["gain"])), default=None)
 
 
 def tiles(shortcuts: Sequence[Mapping[str, Any]]) -> dict[ProbeInputs, Mapping[str, Any]]:
@@ -154,7 +154,7 @@ def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """The gains of the strongest shortcuts by question type, largest types first."""
     types = audit.get("per_type") or ()
     given = {name for row in types for name in row["shortcuts"]}
-    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: (-row["alarm"], -row["gain"]))
+    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: (-row["alarm"], -abs(row["gain"])))
     ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
     firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
     ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])

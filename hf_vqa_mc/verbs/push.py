@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.errors import InputError, listed
+from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import FOLDER, check_options, option, settings, verb
@@ -37,11 +37,12 @@ class PushSettings:
         "NAMESPACE/NAME of the repository (NAMESPACE: your user name or an organization); created if missing.",
         kw_only=False,
     )
-    folder: Path | None = option(
-        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy, or any benchmark that vqa-mc audit reads. "
-        "Model: checkpoint of vqa-mc train, such as RUN/best. Results: folder of vqa-mc evaluate.",
+    folder: Path | Any | None = option(
+        "Dataset: folder of vqa-mc build (by default ./vqa_mc) or remedy, or any benchmark that vqa-mc audit reads, "
+        "in Python also in memory. Model: checkpoint of vqa-mc train, such as RUN/best. Results: folder of vqa-mc "
+        "evaluate.",
         default=None,
-        check=("an existing folder or file", Path.exists),
+        check=("an existing folder or file", lambda given: not isinstance(given, Path) or given.exists()),
     )
     images: Path | None = option(
         "Dataset: folder with the image files that a column names.", default=None, check=FOLDER
@@ -68,9 +69,11 @@ class PushSettings:
     def __post_init__(self) -> None:
         check_options(self)
         kind = PUSHABLES.find(self.what)
+        if self.what != "dataset" and not isinstance(self.folder, Path | None):
+            raise InputError(f"--folder {shown(self.folder)}: expected a path; only a dataset may be in memory")
         for name in ("folder", "images", "image", "metric", "replace", "tag", "benchmark", "task"):
             value = getattr(self, name)
-            if value not in (None, False) and name not in kind.options:
+            if value is not None and value is not False and name not in kind.options:
                 kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")
                 given = f"--{name}" if value is True else f"--{name} {value}"
                 raise InputError(f"{given} is only for push {kinds}; remove it")
@@ -96,6 +99,8 @@ class PushResult(Result):
             yield f"{shipment.kind} {shipment.name}, {how}"
             yield f"commit message: {shipment.message}"
             yield from (f"{size:>{width}}  {file.path}" for size, file in zip(sizes, shipment.files, strict=True))
+            if shipment.kind == "dataset":
+                yield f"\nREADME.md, the dataset card:\n\n{shipment.card}"
             yield f"{_files(shipment)}; nothing was sent"
         elif done.pull_request is not None:
             yield f"{'opened' if done.changed else 'already open, nothing was sent:'} {done.pull_request}"
@@ -124,6 +129,7 @@ class PushResult(Result):
             "message": shipment.message,
             "files": [{"path": file.path, "bytes": file.size} for file in shipment.files],
             "left_out": list(shipment.left_out),
+            "card": shipment.card,
         }
         if done is not None:
             figures |= vars(done) | {"removed": list(done.removed)}

@@ -82,14 +82,6 @@ class QuickstartResult(Result):
             "alike. QoU decoys hide the target among answers to similar questions; IoU decoys alone do not, as the "
             "question rules them out. Neither hides what a yes/no question reveals.\n"
         )
-        closed = self.figures[CLOSED]
-        yield (
-            f"{CLOSED} has a guarantee: k rows ask the same question about k images and share k choices, "
-            "each correct in one row. Whatever sees question and choices, but no image, is exactly at chance "
-            f"({percent(closed['question_answer_prior'])}), yes/no questions included. {closed['rows']:,} of the "
-            f"{n_rows:,} test questions are in such closed answer sets. The same for your own benchmark:\n\n"
-            "  vqa-mc remedy FILE --guarantee question --output closed.csv\n"
-        )
         if self.models:
             yield "Trained models: accuracy on the test questions in %, with 95% intervals"
             yield self._model_table()
@@ -112,7 +104,15 @@ To add real questions, such as COCO-QA, to the same folder:
 
 The audit of the random decoys as an HTML page (for your own benchmark: vqa-mc audit FILE):
 """
-        yield f"  {self.audit_report}"
+        yield f"  {self.audit_report}\n"
+        closed = self.figures[CLOSED]
+        yield (
+            f"{CLOSED} has a guarantee: k rows ask the same question about k images and share k choices, "
+            "each correct in one row. Whatever sees question and choices, but no image, is exactly at chance "
+            f"({percent(closed['question_answer_prior'])}), yes/no questions included. {closed['rows']:,} of the "
+            f"{n_rows:,} test questions are in such closed answer sets. The same for your own benchmark:\n\n"
+            "  vqa-mc remedy FILE --guarantee question --output closed.csv"
+        )
 
     def _model_table(self) -> TextTable:
         from hf_vqa_mc.scoring.table import score_cell, with_interval

@@ -43,6 +43,8 @@ def _report_folder(given: Mapping[str, Any]) -> Path | None:
     return REMEDIES / folder_name(output, given.get("config"), given.get("strategy") or implied or "repair")
 
 
+IMPLIED = ("variant", "guarantee")
+"""Options that choose a strategy."""
 _STRATEGIES = " ".join(f"{one.name}: {one.help}." for one in STRATEGIES.values())
 
 
@@ -151,7 +153,9 @@ class RemedyResult(Result):
         if (stronger := self.stronger) is not None:
             published, options = read.arguments(name)
             other = output.with_name(f"{output.name.split('.')[0]}-{stronger.name}{''.join(output.suffixes)}")
-            options |= {**stronger.arguments, "output": name(str(other))}
+            kept = {key: getattr(self.settings, key) for key in (*stronger.options, "seed") if key not in IMPLIED}
+            kept = {key: name(str(one)) if isinstance(one, Path) else one for key, one in kept.items() if one}
+            options |= {**stronger.arguments, **kept, "output": name(str(other))}
             steps.append(Step("Remove more of the leak", "remedy", published, options))
         is_file = isinstance(dataset, str | Path) and Path(dataset).is_file() and bool(output.suffix)
         embedded = not is_file and self.remedied.has_all_images

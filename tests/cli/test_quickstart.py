@@ -84,7 +84,8 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
     assert done.returncode == 0, done.stderr
     assert "scoring blind heuristics" in done.stderr
     assert {path.name for path in here.iterdir()} == {"vqa_mc", "vqa_mc_audit"}
-    page = Path(done.stdout.splitlines()[-1].strip())
+    assert done.stdout.splitlines()[-1] == "  vqa-mc remedy FILE --guarantee question --output closed.csv"
+    page = next(Path(line.strip()) for line in done.stdout.splitlines() if line.endswith("report.html"))
     assert page == here / "vqa_mc_audit" / "vqa_mc-easyvqa_random_uniform" / "report.html"
     assert "easyvqa_random_uniform" in page.read_text("utf-8")
 

@@ -43,21 +43,37 @@ def test_an_object_reads_as_its_file_does(kind, shape, tmp_path):
     assert set(found.splits) == ({"train", "test"} if kind == "DatasetDict" else {"test"})
 
 
-def test_records_and_the_result_of_a_remedy_are_read():
+def test_records_are_read():
     rows = [{"question": f"q {row}", "choices": ["x", "y"], "label": row % 2, "note": None} for row in range(4)]
     rows[1]["note"] = 7  # a whole number remains one
     found = vm.read_benchmark(rows)
     assert found.test.rows["label"].to_pylist() == [0, 1, 0, 1]
     assert found.test.original["note"].to_pylist() == [None, 7, None, None]
 
-    class Remedied:
-        dataset = DatasetDict(test=Dataset.from_list(rows))
-
-    assert vm.read_benchmark(Remedied()).test.rows.equals(found.test.rows)
     named_dataset = pd.DataFrame(rows).assign(dataset="x")
     assert vm.read_benchmark(named_dataset).test.rows.equals(found.test.rows)
     with pytest.raises(InputError, match="found a list"):
         vm.read_benchmark(["rows"])
+
+
+@pytest.mark.usefixtures("untrained_report_probes")
+def test_images_that_records_name_are_read_and_the_result_of_a_remedy_keeps_them_and_its_name(tmp_path, monkeypatch):
+    (tmp_path / "images").mkdir()
+    records = []
+    for row in range(24):
+        path = tmp_path / "images" / f"{row}.png"
+        path.write_bytes(picture(f"#{row:02x}0000"))
+        choices = ["red", "blue", "green"]
+        named = str(path) if row % 2 else f"images/{row}.png"
+        records.append({"id": row, "image": named, "question": "what color", "choices": choices, "label": row % 3})
+    monkeypatch.chdir(tmp_path)
+    assert vm.read_benchmark(records).has_all_images
+    pd.DataFrame(records).assign(image=[f"{row}.png" for row in range(24)]).to_csv("rows.csv", index=False)
+    for given, images, name in ((records, None, "dataset"), ("rows.csv", "images", "rows.csv")):
+        fixed = vm.remedy(given, images=images, guarantee="choices", set_size=3)
+        found = vm.read_benchmark(fixed)
+        assert found.dataset == name and found.has_all_images
+        assert found.test.rows.equals(fixed.remedied.test.rows)
 
 
 def test_a_split_of_a_dataset_keeps_its_name():

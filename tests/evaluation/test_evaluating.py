@@ -1,6 +1,7 @@
 """Evaluations of models that know too much, too little or nothing: the figures expose each."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -353,9 +354,11 @@ def test_a_function_is_a_model():
     assert result.per_question["no-image_picked"].tolist() == [2] * 24
 
 
-@pytest.mark.parametrize("answer", [None, 1.5, ["red"]])
-def test_a_function_that_answers_neither_text_nor_index_is_named(answer):
-    with pytest.raises(vm.InputError, match=r"the model answered .*; expected a text, or the index of a choice"):
+@pytest.mark.parametrize("answer", [None, 1.5, ["red"], True, 4, -1])
+def test_an_answer_that_is_no_text_and_no_index_of_a_choice_is_named_with_its_row(answer):
+    expected = "a text, the index of a choice (0 to 3) or a Reply"
+    where = "the data frame, question_id 'q0': model <lambda> returned"
+    with pytest.raises(vm.InputError, match=re.escape(f"{where} {answer!r}; expected {expected}")):
         vm.evaluate(worlds.benchmark(), model=lambda prompt: answer)
 
 

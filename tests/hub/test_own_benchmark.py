@@ -4,6 +4,7 @@ import csv
 import json
 import random
 import shutil
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -61,6 +62,10 @@ def as_parquet_folder(rows, folder):
     Dataset.from_list(rows).to_parquet(folder / "mine" / "test-00000-of-00001.parquet")
     shutil.copytree(folder / "images", folder / "mine" / "images")
     return "mine"
+
+
+def as_records(rows, folder):
+    return [{**row, "image": str(folder / row["image"])} for row in rows]
 
 
 def as_dataset_dict(rows, folder):
@@ -125,7 +130,7 @@ def test_a_remedied_folder_has_its_images_whatever_it_was(form, rows, tmp_path, 
     assert {one["path"] for one in images} == {f"{n:03d}.png" for n in range(ROWS // 2)}
 
 
-@pytest.mark.parametrize("form", [as_csv, as_jsonl, as_parquet_folder])
+@pytest.mark.parametrize("form", [as_csv, as_jsonl, as_parquet_folder, as_records])
 def test_a_benchmark_that_is_only_audited_is_pushed_as_it_is(form, rows, tmp_path, hub_here):
     given = form(rows, tmp_path)
     before = read_benchmark(given).test
@@ -154,6 +159,15 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
     assert hub_here.repositories == {}
     vm.remedy("benchmark.csv", image="", guarantee="choices").save("text")
     assert vm.push("dataset", NAME, folder="text").pushed.created
+
+
+def test_a_dry_run_of_the_result_of_a_remedy_shows_its_card(rows):
+    fixed = vm.remedy(as_records(rows, Path.cwd()), guarantee="choices")
+    pushed = vm.push("dataset", NAME, folder=fixed, dry_run=True)
+    assert "README.md, the dataset card:\n\n---\n" in repr(pushed) and "choices replaced" in repr(pushed)
+    assert pushed.to_dict()["card"] in repr(pushed)
+    with pytest.raises(InputError, match="only a dataset may be in memory"):
+        vm.push("model", NAME, folder=fixed)
 
 
 def test_rows_that_are_not_read_are_not_left_out_silently(rows, tmp_path, hub_here):

@@ -19,7 +19,7 @@ def test_long_steps_report_done_and_total_every_ten_seconds(clock, capsys):
             progress("counting", done, 5000)
             clock[0] += 4.0
         progress("counting", 5000, 5000)
-    assert capsys.readouterr().err == "counting: 3,000 of 5,000\ncounting (5,000)\n"
+    assert capsys.readouterr().err == "counting: 3,000 of 5,000\ncounting: 5,000 of 5,000\n"
 
 
 def test_a_step_that_has_only_begun_is_reported_with_its_total(clock, capsys):

@@ -63,7 +63,7 @@ def test_the_headline_is_visible_without_scrolling(opened):
     bottom = browser.run("return document.querySelector('.hero .by').getBoundingClientRect().bottom")
     assert bottom < 700  # without scrolling
     assert "58.1%" in browser.text(".hero")
-    assert "+33.1 points above chance" in browser.text(".hero")
+    assert ": 33.1 points above chance" in browser.text(".hero")
 
 
 @pytest.mark.slow

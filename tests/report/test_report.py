@@ -56,7 +56,7 @@ def data_of(page):
 def test_the_headline_is_the_strongest_shortcut_and_its_gain():
     page = Elements(report_html(audits.audit(), []))
     start = page.text.index("58.1%")
-    assert "answered correctly without the image : +33.1 points above chance (25.0%)" in page.text[start:]
+    assert "answered correctly without the image : 33.1 points above chance (25.0%)" in page.text[start:]
     assert page.text.index("question and answer prior", start) < page.text.index("Gain of each shortcut")
 
 
