@@ -9,10 +9,11 @@ from typing import Any
 
 from hf_vqa_mc.engines.settings import FOLDERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
-from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
+from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
 from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, Question, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
+from hf_vqa_mc.engines.visual_genome import PARTS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
@@ -93,14 +94,14 @@ def generate(
 
 
 def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: Collected) -> None:
-    if not any(folder.has(name) for name in (*LISTS, QUESTIONS)):
-        folder.find(next(iter(LISTS)))  # raises, and names the files expected
+    if not any(folder.has(name) for name in (*PARTS, QUESTIONS)):
+        folder.find(PARTS[0])  # raises, and names the files expected
     left_out: Counter[str] = Counter()
     ids = read_image_ids(folder, made, left_out)
-    for image in read_genome(folder, ids, made, left_out):
-        ask_genome(image, made)
-        names = {name for one in image.objects.values() for name in (one.name, *one.other_names)}
-        mentioned.setdefault(image.image_id, set()).update(*map(objects_named, names))
+    for image_id, objects in read_genome(folder, ids, made, left_out):
+        ask_genome(image_id, objects, made)
+        names = {name for one in objects.values() for name in (one.name, *one.other_names)}
+        mentioned.setdefault(image_id, set()).update(*map(objects_named, names))
     if folder.has(QUESTIONS):
         import_genome(folder, ids, made)
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
