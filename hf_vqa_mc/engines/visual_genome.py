@@ -118,18 +118,7 @@ def genome_graph(
     for name, listed in OBJECT_LISTS.items():
         if name in records:
             _put_objects(graph, same, records[name].nested(listed), problems)
-    links: Iterable[tuple[str, str, str]] = ()
-    if SCENE_GRAPHS in records:
-        relations = records[SCENE_GRAPHS].nested("relationships")
-        links = zip(relations.ids("subject_id"), relations.texts("predicate"), relations.ids("object_id"), strict=True)
-    elif RELATIONSHIPS in records:
-        relations = records[RELATIONSHIPS].nested("relationships")
-        sides = [relations.inner(side) for side in ("subject", "object")]
-        rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
-        location = partial("{}.{}".format, records[RELATIONSHIPS].location(0))
-        ends = _put_objects(graph, same, Records(rows, location), problems)
-        links = zip(ends[::2], relations.texts("predicate"), ends[1::2], strict=True)
-    for subject, name, target in links:
+    for subject, name, target in _links(graph, same, records, problems):
         # a subject that has not come yet is one of the objects that another one was merged with
         known = graph.objects.setdefault(subject, RawObject(subject, "", NO_BOX))
         known.relations.append((name, same.get(target, target)))
@@ -142,6 +131,23 @@ def genome_graph(
     for key in [key for key, thing in graph.objects.items() if not thing.name and thing.box == NO_BOX]:
         graph.lost += len(graph.objects.pop(key).relations)
     return graph
+
+
+def _links(
+    graph: RawGraph, same: dict[str, str], records: Mapping[str, Records], problems: Counter[str]
+) -> Iterable[tuple[str, str, str]]:
+    """Subject, predicate and object of all relations; adds the objects of relationships.json to the graph."""
+    if SCENE_GRAPHS in records:
+        relations = records[SCENE_GRAPHS].nested("relationships")
+        return zip(relations.ids("subject_id"), relations.texts("predicate"), relations.ids("object_id"), strict=True)
+    if RELATIONSHIPS not in records:
+        return ()
+    relations = records[RELATIONSHIPS].nested("relationships")
+    sides = [relations.inner(side) for side in ("subject", "object")]
+    rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
+    location = partial("{}.{}".format, records[RELATIONSHIPS].location(0))
+    ends = _put_objects(graph, same, Records(rows, location), problems)
+    return zip(ends[::2], relations.texts("predicate"), ends[1::2], strict=True)
 
 
 def _put_objects(graph: RawGraph, same: dict[str, str], given: Records, problems: Counter[str]) -> list[str]:

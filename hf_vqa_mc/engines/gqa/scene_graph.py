@@ -45,7 +45,7 @@ class SceneObject:
     """(relation, object_id of the object) of which this is the subject, with inverses and sides by boxes"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SceneGraph:
     """An image's objects, in the order of the file."""
 
