@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -92,7 +93,7 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
     "keeps duplicates": (
         questions,
         "without_duplicates",
-        lambda made: [*made.questions, made.questions[0]],
+        lambda made: pd.DataFrame([*made.questions, made.questions[0]]),
         "asked twice",
     ),
     "assigns images at random": (
