@@ -96,17 +96,9 @@ def sides_of(box: Box, size: tuple[int, int]) -> dict[str, tuple[str, ...]]:
     return {kind: (sides[kind][third],) for kind, third in thirds.items() if third is not None}
 
 
-@dataclass(frozen=True)
-class Room:
-    """The objects that identify a room."""
-
-    least: int
-    kinds: frozenset[str]
-
-
 SIGNS = Vocabulary("gqa/scenes")
 _WIDE_PLACES = SIGNS.read("wide places", dict[str, float])
-_ROOMS = SIGNS.read("rooms", dict[str, Room])
+_ROOMS, _FEWEST = SIGNS.read("rooms", dict[str, frozenset[str]]), SIGNS.read("fewest", dict[str, int])
 
 
 def scene_of(
@@ -143,10 +135,9 @@ def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None
         wide = {name: part * size[0] * size[1] for name, part in _WIDE_PLACES.items()}
         places = {one.name for one in objects if one.name in wide and one.box[2] * one.box[3] >= wide[one.name]}
     elif location == "indoors" and kinds.isdisjoint(SIGNS["not of homes"]):
-        places = {name for name, room in _ROOMS.items() if kinds & room.kinds}
-    place = places.pop() if len(places) == 1 else None
-    room = _ROOMS.get(place or "")
-    return place if location != "indoors" or (room and len(kinds & room.kinds) >= room.least) else None
+        places = {name for name, of_room in _ROOMS.items() if kinds & of_room}
+        places -= {name for name in places if len(places) == 1 and len(kinds & _ROOMS[name]) < _FEWEST[name]}
+    return places.pop() if len(places) == 1 else None
 
 
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
