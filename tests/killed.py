@@ -11,7 +11,7 @@ from typing import Any
 
 from hf_vqa_mc.io import atomic
 
-PRELOAD = ("datasets", "gensim", "tests.dataset.one_build", "tests.engines.one_generation")
+PRELOAD = ("datasets", "gensim", "tests.dataset.one_build")
 """What the server of these processes imports once, for all that will come: it serves the tests of several rooms."""
 PUBLISHING = ("before exchange", "after exchange", "between renames", "after renames")
 """Where a folder replaces another."""

@@ -101,10 +101,6 @@ class TdiucSettings:
     absurd: int = option("Absurd questions per image.", default=3, check=AT_LEAST_ZERO, panel=ADVANCED)
     seed: int = option("Random seed.", default=0, check=SEED)
 
-    def __post_init__(self) -> None:
-        """Convert and validate."""
-        check_options(self)
-
 
 FOLDERS = {engine: FolderKind(f"vqa-mc generate {engine}") for engine in ("gqa", "tdiuc")}
 """The outputs, each with ``statistics.json`` with ``"engine"`` and ``"version"``."""

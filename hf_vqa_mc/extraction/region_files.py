@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, read_gqa_graphs
+from hf_vqa_mc.engines.gqa.scene_graph import read_gqa_graphs
+from hf_vqa_mc.engines.visual_genome import RawGraph
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.extraction.backbones import MOST, UNKNOWN, Regions
 from hf_vqa_mc.io.hub_folder import first_line

@@ -3,6 +3,7 @@
 And which of them suit a row: by its question, its image and its choices.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,8 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
 from hf_vqa_mc.engines.complementary.premise import noun_phrases
-from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import read_gqa_graphs
+from hf_vqa_mc.engines.visual_genome import RawGraph, read_visual_genome
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
@@ -139,7 +141,9 @@ def read_scene_graphs(path: Path, images: Collection[str]) -> list[Candidate]:
     if not path.exists():
         raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
     graphs: Iterable[RawGraph] = (
-        read_visual_genome(Folder(path)) if path.is_dir() else read_gqa_graphs(PublishedFile(path.name, path))
+        read_visual_genome(Folder(path), Counter())
+        if path.is_dir()
+        else read_gqa_graphs(PublishedFile(path.name, path))
     )
     named = (
         (graph.image_id, text)

@@ -9,10 +9,11 @@ that it refers to as known ("the clock", "this man", "he") and asks about the ot
 clock?" needs a clock and no tree; "is there a tree?" and "is this a kitchen?" need nothing but an image.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, product
+from itertools import chain
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.vocabulary import Vocabulary
@@ -30,16 +31,7 @@ _PERSONS = dict.fromkeys(WORDS["people"], "person") | _PRONOUNS
 _ROOTS = {"object": 0, "matter": 2, "thing": 11}
 """Nouns with the index of the sense whose hyponyms are visible, which is directly below WordNet's physical entity:
 artefacts and animals; sky, water and food; parts of a body, rivers and lakes."""
-_ASKS_WHETHER = frozenset(
-    [
-        *product(("is", "are", "was", "were"), ("there",)),
-        *product(("do", "can", "could", "did"), ("you", "we", "i"), ("see", "spot", "notice", "find")),
-        *product(("does", "do"), ("this", "the"), ("picture", "photo", "image", "scene"), ("show", "have", "contain")),
-    ]
-)
-"""Openings of questions that ask whether the object named next is shown."""
-_ASKS_WHAT = frozenset(product(("is", "are", "was", "were"), ("this", "that", "it", "these", "those")))
-"""Openings of questions that ask what the image shows, if an article comes next or the noun comes last."""
+_ASKS_WHETHER, _ASKS_WHAT = (re.compile(rf"({WORDS.read(key, str)})(?!\S)") for key in ("asks whether", "asks what"))
 _BEFORE_A_NOUN = WORDS["known"] | WORDS["articles"] | WORDS["quantities"] | frozenset(SMALL_NUMBERS)
 
 
@@ -165,14 +157,15 @@ def _named_in(spoken: Sequence[str]) -> list[_Named]:
 
 def _opening(spoken: Sequence[str]) -> int:
     """Number of words of the opening that asks whether something is shown, 0 if there is none."""
-    return next((size for size in (2, 3, 4) if tuple(spoken[:size]) in _ASKS_WHETHER), 0)
+    found = _ASKS_WHETHER.match(" ".join(spoken))
+    return len(found[0].split()) if found else 0
 
 
 def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
     """Whether the question asks about this object, the first that it names: "is there a dog?", "is this a dog?"."""
     opening = _opening(spoken)
-    is_kind = tuple(spoken[:2]) in _ASKS_WHAT and (spoken[2] in WORDS["articles"] or one.end == len(spoken))
-    if not opening and not is_kind:
+    asks_what = _ASKS_WHAT.match(" ".join(spoken)) and (spoken[2] in WORDS["articles"] or one.end == len(spoken))
+    if not opening and not asks_what:
         return False
     between = spoken[opening or len(("is", "this")) : one.start]
     return not any(word in _NOT_OBJECTS and word not in _BEFORE_A_NOUN for word in between)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from hf_vqa_mc.engines.gqa.entailment import Entailments
 from hf_vqa_mc.engines.gqa.executor import NO, OPPOSITE, SHORT, YES, Question, published, semantic_text
@@ -169,7 +169,9 @@ def _choices(table: QuestionTable) -> Callable[[int, str, list[str]], str]:
     """
     rows = table.rows
     scopes = np.where(rows["global_group"] >= 0, rows["global_group"], -2 - rows["detailed"].astype(np.int64))
-    valid, seen = (_by_group(of, rows["answer"], table.names["answer"]) for of in (scopes, rows["local_group"]))
+    answers = pd.Series(np.array(table.names["answer"], object)[rows["answer"]])
+    groups = [answers.groupby(of).unique().items() for of in (scopes, rows["local_group"])]
+    valid, seen = ({group: sorted(of_group) for group, of_group in level} for level in groups)
 
     @cache
     def in_groups(scope: int, local: int) -> str:
@@ -185,14 +187,6 @@ def _choices(table: QuestionTable) -> Callable[[int, str, list[str]], str]:
         return in_groups(scope, local) if local >= 0 else json.dumps({"valid": valid[scope], "plausible": [answer]})
 
     return line
-
-
-def _by_group(groups: NDArray[np.integer], answer: NDArray[np.integer], names: Sequence[str]) -> dict[int, list[str]]:
-    pairs = np.divmod(np.unique(groups.astype(np.int64) * len(names) + answer), len(names))
-    found: dict[int, list[str]] = defaultdict(list)
-    for group, code in zip(*(part.tolist() for part in pairs), strict=True):
-        found[group].append(names[code])
-    return {group: sorted(listed) for group, listed in found.items()}
 
 
 def _options(question: Question, graph: SceneGraph) -> list[str]:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, islice, product
 
 from hf_vqa_mc.decoys.rng import SeededRng
@@ -35,7 +35,6 @@ _NEVER_ABSENT = UNANNOTATED["rarely annotated"] | UNANNOTATED["wide words"]
 class _Image:
     """The objects of one image, and values computed for it."""
 
-    graph: SceneGraph
     kinds: frozenset[str]  # of its objects
     might_be: frozenset[str]  # these, the kinds above, and those that the objects might be called
     suggested: frozenset[str]  # kinds and categories that may be there unannotated
@@ -57,7 +56,7 @@ class Distractors:
         - ("objects", subject, relation), ("subjects", object, relation): kinds, by kind or category at the other end
         - ("relations", subject, object): by their kinds or categories
         """
-        self._last: _Image | None = None
+        self._image = lru_cache(maxsize=1)(self._examined)
         for graph in graphs:
             self._count(graph)
         named = ((key[1], counts) for key, counts in self._counts.items() if key[0] == "names")
@@ -191,9 +190,7 @@ class Distractors:
             )
         return image.absent[noun.kind]
 
-    def _image(self, graph: SceneGraph) -> _Image:
-        if self._last is not None and self._last.graph is graph:
-            return self._last
+    def _examined(self, graph: SceneGraph) -> _Image:
         annotated = {self._kind(thing) for thing in graph.objects.values()}
         kinds = annotated | graph.unclear
         might_be, suggested = set(kinds), set[str]()
@@ -208,8 +205,7 @@ class Distractors:
             images = self._kinds[kind] + _SMOOTHING
             for other, count in self._counts.get(("together", kind), Counter()).items():
                 context[other] += count / images / len(annotated)
-        self._last = _Image(graph, frozenset(kinds), frozenset(might_be), frozenset(suggested), context)
-        return self._last
+        return _Image(frozenset(kinds), frozenset(might_be), frozenset(suggested), context)
 
 
 def _sorted(weights: Mapping[str, float]) -> list[str]:

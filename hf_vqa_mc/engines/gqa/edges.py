@@ -11,7 +11,8 @@ import numpy as np
 import scipy
 
 from hf_vqa_mc.engines.gqa.ontology import PREPOSITIONS, RELATIONS, Noun, Ontology
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, RawGraph, RawObject, is_left_of
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, is_left_of
+from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object

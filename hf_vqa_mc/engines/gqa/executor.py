@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.own_ontology import VALUES
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 
 _NAMING = {"select", "relate", "verify rel", "choose rel"}  # Their published argument ends with the objects found.
@@ -143,17 +144,7 @@ NAME = "name"
 
 SHORT = {LEFT: "left", RIGHT: "right"}  # Relations with a shorter form as answers.
 
-COMPARATIVES = {
-    "older": ("age", "old", "young"),
-    "younger": ("age", "young", "old"),
-    "larger": ("size", "large", "small"),
-    "smaller": ("size", "small", "large"),
-    "taller": ("height", "tall", "short"),
-    "shorter": ("height", "short", "tall"),
-    "longer": ("length", "long", "short"),
-    "thicker": ("thickness", "thick", "thin"),
-}
-"""Comparative to the type of the compared values, the value of the winner and that of the loser."""
+COMPARATIVES = VALUES.read("comparatives", dict[str, tuple[str, ...]])
 
 IN_COMMON = frozenset({"color", "material", "shape"})
 """Types that two objects can have in common; official scores accept no other answers."""

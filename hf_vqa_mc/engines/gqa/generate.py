@@ -17,9 +17,10 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
 from hf_vqa_mc.engines.settings import FOLDERS, SPLITS, GqaSettings
+from hf_vqa_mc.engines.visual_genome import read_visual_genome
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
@@ -102,7 +103,7 @@ def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str])
             if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
                 named = f"give GQA's files one by one, such as {found[0]}"
                 raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
-            graphs = read_visual_genome(files)
+            graphs = read_visual_genome(files, problems)
         elif path.exists():
             graphs = read_gqa_graphs(PublishedFile(path.name, path))
         else:

@@ -25,7 +25,8 @@ from typing import NamedTuple
 from hf_vqa_mc.engines.gqa.edges import clean_relations, folded
 from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import is_participle
-from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, RawObject, SceneGraph, SceneObject, overlap, scene_of, sides_of
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject, scene_of, sides_of
+from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, overlap
 from hf_vqa_mc.engines.vocabulary import Vocabulary, is_surely_plural, singular_of
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -88,14 +89,15 @@ def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[d
             problems["object: the image itself"] += 1
             continue
         cleaned = clean_name(thing.name, ontology)
-        box = thing.box_within(raw.width, raw.height)
+        x, y, width, height = thing.box
+        left, right, top, bottom = max(0, x), min(raw.width, x + width), max(0, y), min(raw.height, y + height)
+        box: Box = (left, top, right - left, bottom - top)
         if cleaned.name is None:
             problems[f"object: {'unknown name' if plain(thing.name) else 'no name'}"] += 1
         elif ontology.nouns[cleaned.name].vague:
             problems["object: vague name"] += 1
-        elif box is None:
-            is_empty = thing.box[2] <= 0 or thing.box[3] <= 0
-            problems[f"object: {'empty box' if is_empty else 'box outside the image'}"] += 1
+        elif right <= left or bottom <= top:
+            problems[f"object: {'empty box' if width <= 0 or height <= 0 else 'box outside the image'}"] += 1
         else:
             problems[f"name: {cleaned.note}"] += bool(cleaned.note)
             problems["object: box cut at the image's edge"] += box != thing.box

@@ -1,24 +1,20 @@
-"""Scene graphs: GQA's and Visual Genome's files, and normalised graphs in the words of the ontology.
+"""GQA's files of scene graphs, and normalised graphs in the words of the ontology.
 
-What cannot be read is an error that names its location: no JSON, a missing field or one of another type. What
-annotators leave imperfect (no name, an empty box, a relation to a missing object) is passed on; ``normalising`` leaves
-it out and counts it. Vertical relations are not derived from boxes: what is higher up may be behind (footnote 8 of
-Hudson and Manning 2019). Location and place are derived if the objects are unambiguous (Sect. 3.2).
+What annotators leave imperfect is passed on; ``normalising`` leaves it out and counts it. Vertical relations are not
+derived from boxes: what is higher up may be behind (footnote 8 of Hudson and Manning 2019). Location and place are
+derived if the objects are unambiguous (Sect. 3.2).
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, islice
-from typing import TypeAlias
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, boxes, pixels
 from hf_vqa_mc.engines.vocabulary import Vocabulary
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
-from hf_vqa_mc.io.records import Records, read_records
-from hf_vqa_mc.sources.files import Files, PublishedFile
+from hf_vqa_mc.io.records import Records
+from hf_vqa_mc.sources.files import PublishedFile
 
 SCENE = "scene"  # Programs select it to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
@@ -35,47 +31,6 @@ MIDDLE = (0.4, 0.6)  # In the middle: the centre in this part of the image, the 
 WIDE = (0.2, 0.8)
 
 _ROUNDING = 1e-9  # So that a box and its mirror image are on mirrored sides.
-NO_BOX = (0, 0, 0, 0)
-Box: TypeAlias = tuple[int, int, int, int]  # x, y, width, height in pixels, x and y of the upper left corner
-
-
-def overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union of two boxes, in [0, 1]."""
-    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
-    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    common = width * height
-    return common / (one[2] * one[3] + other[2] * other[3] - common)
-
-
-@dataclass
-class RawObject:
-    """An object as annotated."""
-
-    object_id: str
-    name: str
-    box: Box  # not yet checked against the image
-    attributes: list[str] = field(default_factory=list)
-    relations: list[tuple[str, str]] = field(default_factory=list)  # (name, id of the object)
-
-    def box_within(self, width: int, height: int) -> Box | None:
-        """The part of its box in an image of that size, None if there is none."""
-        x, y = max(0, self.box[0]), max(0, self.box[1])
-        right, bottom = min(width, self.box[0] + self.box[2]), min(height, self.box[1] + self.box[3])
-        return (x, y, right - x, bottom - y) if right > x and bottom > y else None
-
-
-@dataclass
-class RawGraph:
-    """A scene graph as annotated."""
-
-    image_id: str
-    width: int
-    height: int
-    objects: dict[str, RawObject]
-    scene: dict[str, str] = field(default_factory=dict)  # ``weather`` and ``location``, as the file has them
-    lost: int = 0  # relations whose subject is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +45,7 @@ class SceneObject:
     """(relation, object_id of the object) of which this is the subject, with inverses and sides by boxes"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SceneGraph:
     """An image's objects, in the order of the file."""
 
@@ -141,17 +96,9 @@ def sides_of(box: Box, size: tuple[int, int]) -> dict[str, tuple[str, ...]]:
     return {kind: (sides[kind][third],) for kind, third in thirds.items() if third is not None}
 
 
-@dataclass(frozen=True)
-class Room:
-    """The objects that identify a room."""
-
-    least: int
-    kinds: frozenset[str]
-
-
 SIGNS = Vocabulary("gqa/scenes")
 _WIDE_PLACES = SIGNS.read("wide places", dict[str, float])
-_ROOMS = SIGNS.read("rooms", dict[str, Room])
+_ROOMS, _FEWEST = SIGNS.read("rooms", dict[str, frozenset[str]]), SIGNS.read("fewest", dict[str, int])
 
 
 def scene_of(
@@ -188,10 +135,9 @@ def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None
         wide = {name: part * size[0] * size[1] for name, part in _WIDE_PLACES.items()}
         places = {one.name for one in objects if one.name in wide and one.box[2] * one.box[3] >= wide[one.name]}
     elif location == "indoors" and kinds.isdisjoint(SIGNS["not of homes"]):
-        places = {name for name, room in _ROOMS.items() if kinds & room.kinds}
-    place = places.pop() if len(places) == 1 else None
-    room = _ROOMS.get(place or "")
-    return place if location != "indoors" or (room and len(kinds & room.kinds) >= room.least) else None
+        places = {name for name, of_room in _ROOMS.items() if kinds & of_room}
+        places -= {name for name in places if len(places) == 1 and len(kinds & _ROOMS[name]) < _FEWEST[name]}
+    return places.pop() if len(places) == 1 else None
 
 
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
@@ -205,103 +151,10 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
         links = things.nested("relations")
         relations = zip(links.texts("name"), links.ids("object"), strict=True)
         attributes, counts = things.text_lists("attributes"), map(len, things.column("relations"))
-        rows = zip(objects, things.texts("name"), _boxes(things), attributes, counts, strict=True)
+        rows = zip(objects, things.texts("name"), boxes(things), attributes, counts, strict=True)
         yield RawGraph(
             image_id,
-            *_size(graph),
+            *(pixels(graph, side)[0] for side in ("width", "height")),
             {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
             {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
         )
-
-
-def _pixels(records: Records, name: str) -> list[int]:
-    """A column of numbers of pixels, rounded."""
-    records.checked(name, lambda value: type(value) in (int, float), "a number of pixels")
-    return [int(value + 0.5) if value >= 0 else -int(0.5 - value) for value in records.column(name)]
-
-
-def _size(image: Records) -> tuple[int, int]:
-    return _pixels(image, "width")[0], _pixels(image, "height")[0]
-
-
-def _boxes(records: Records) -> list[Box]:
-    return list(zip(*(_pixels(records, name) for name in "xywh"), strict=True))
-
-
-def read_visual_genome(files: Files) -> Iterator[RawGraph]:
-    """Read Visual Genome's scene_graphs.json, or objects, attributes and relationships.json; and image_data.json."""
-    whole = files.has("scene_graphs.json")
-    listed = ("scene_graphs.json",) if whole else ("objects.json", "attributes.json", "relationships.json")
-    names = (*listed, "image_data.json")
-    for image_id, records in visual_genome_records(files, names):
-        if (record := records.get(names[0])) is None:
-            continue
-        if lacking := [name for name in names if name not in records]:
-            raise InputError(f"{record.location(0)}: {lacking[0]} lacks this image; use files from the same release")
-        graph = RawGraph(str(image_id), *_size(records["image_data.json"]), {})
-        same: dict[str, str] = {}
-        _put_objects(graph, same, record.nested("objects"))
-        if whole:
-            relations = record.nested("relationships")
-            subjects, targets = relations.ids("subject_id"), relations.ids("object_id")
-        else:
-            _put_objects(graph, same, records["attributes.json"].nested("attributes"))
-            relations = records["relationships.json"].nested("relationships")
-            sides = [relations.inner(side) for side in ("subject", "object")]
-            rows = list(chain.from_iterable(zip(*(side.rows for side in sides), strict=True)))
-            ends = _put_objects(graph, same, Records(rows, partial("{}.{}".format, record.location(0))))
-            subjects, targets = ends[::2], ends[1::2]
-        for subject, name, target in zip(subjects, relations.texts("predicate"), targets, strict=True):
-            # a subject that has not come yet is one of the objects that another one was merged with
-            known = graph.objects.setdefault(subject, RawObject(subject, "", NO_BOX))
-            known.relations.append((name, same.get(target, target)))
-        for other, key in same.items():
-            if other in graph.objects and key in graph.objects:
-                duplicate, kept = graph.objects.pop(other), graph.objects[key]
-                kept.attributes += [value for value in duplicate.attributes if value not in kept.attributes]
-                kept.relations += duplicate.relations
-        for key in [key for key, thing in graph.objects.items() if not thing.name and thing.box == NO_BOX]:
-            graph.lost += len(graph.objects.pop(key).relations)
-        yield graph
-
-
-def visual_genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[int, dict[str, Records]]]:
-    """Each image's id and records by file, once all files gave it, at last those that some lack; reads in parallel."""
-    streams = {name: _images(files.find(name)) for name in names}
-    waiting, size = defaultdict[int, dict[str, Records]](dict), len(streams)
-    while streams:
-        for name in list(streams):
-            if (found := next(streams[name], None)) is None:
-                del streams[name]
-                continue
-            waiting[found[0]][name] = found[1]
-            if len(waiting[found[0]]) == size:
-                yield found[0], waiting.pop(found[0])
-    yield from waiting.items()
-
-
-def _images(file: PublishedFile) -> Iterator[tuple[int, Records]]:
-    """The id and the record of each image."""
-    for batch in read_records(file):
-        rows = [{"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in batch.rows]
-        for image_id, row in zip(Records(rows, batch.location).whole_numbers("image_id"), rows, strict=True):
-            location = f"{file.location}, image '{image_id}'"
-            yield image_id, Records([row], [location].__getitem__)
-
-
-def _put_objects(graph: RawGraph, same: dict[str, str], given: Records) -> list[str]:
-    """Add objects to a graph, or what is new of them, and to ``same`` those merged with them; returns their ids."""
-    keys = given.ids("object_id")
-    rows = []
-    for row in given.rows:
-        own = {"names": [row["name"]]} if "name" in row else {}
-        attributes = [] if row.get("attributes") is None else row["attributes"]
-        rows.append({**own, "also": row.get("merged_object_ids", []), **row, "attributes": attributes})
-    full = Records(rows, given.location)
-    names, attributes, merged = full.text_lists("names"), full.text_lists("attributes"), full.lists("also")
-    for key, name, box, values, also in zip(keys, names, _boxes(full), attributes, merged, strict=True):
-        known = graph.objects.setdefault(key, RawObject(key, "", box))
-        known.name = known.name or next(iter(name), "")
-        known.attributes += [value for value in dict.fromkeys(values) if value not in known.attributes]
-        same |= {other: key for other in map(str, also) if other != key}
-    return keys

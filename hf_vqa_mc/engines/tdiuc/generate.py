@@ -2,17 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from hf_vqa_mc.engines.settings import FOLDERS, TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
-from hf_vqa_mc.engines.tdiuc.genome import LISTS, QUESTIONS, ask_genome, read_genome, read_image_ids
+from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, ask_genome, read_genome, read_image_ids
 from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
-from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, Question, settled, with_absurd
+from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
+from hf_vqa_mc.engines.visual_genome import PARTS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
@@ -75,7 +77,7 @@ def generate(
     made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
     questions = settled(made)
     questions = with_absurd(questions, absent, settings.absurd, made, progress)
-    if not questions:
+    if questions.empty:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
         raise InputError(f"no question can be generated from these annotations{why}; give more images")
@@ -93,38 +95,38 @@ def generate(
 
 
 def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: Collected) -> None:
-    if not any(folder.has(name) for name in (*LISTS, QUESTIONS)):
-        folder.find(next(iter(LISTS)))  # raises, and names the files expected
+    if not any(folder.has(name) for name in (*PARTS, QUESTIONS)):
+        folder.find(PARTS[0])  # raises, and names the files expected
     left_out: Counter[str] = Counter()
     ids = read_image_ids(folder, made, left_out)
-    for image in read_genome(folder, ids, made, left_out):
-        ask_genome(image, made)
-        names = {name for one in image.objects.values() for name in (one.name, *one.other_names)}
-        mentioned.setdefault(image.image_id, set()).update(*map(objects_named, names))
+    for image_id, objects in read_genome(folder, ids, made, left_out):
+        ask_genome(image_id, objects, made)
+        names = {name for one in objects.values() for name in (one.name, *one.other_names)}
+        mentioned.setdefault(image_id, set()).update(*map(objects_named, names))
     if folder.has(QUESTIONS):
         import_genome(folder, ids, made)
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
-def _write_questions(folder: Path, questions: list[Question], made: Collected, progress: Progress) -> None:
+def _write_questions(folder: Path, questions: pd.DataFrame, made: Collected, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
-    written: dict[str, list[tuple[int, Question]]] = {subset: [] for subset in SPLITS}
-    for number, one in enumerate(questions, 1):
-        written[made.subset(one.image_id)].append((number, one))
-    for done, (subset, mine) in enumerate(written.items()):
+    subsets = questions["image_id"].map(made.subset)
+    for done, subset in enumerate(SPLITS):
         progress("writing", done, len(SPLITS))
-        asked: Iterator[dict[str, Any]] = (
-            {"image_id": one.image_id, "question": one.question, "question_id": number} for number, one in mine
+        mine = questions[subsets == subset]
+        asked = (
+            {"image_id": one.image_id, "question": one.question, "question_id": one.Index + 1}
+            for one in mine.itertuples()
         )
-        answered: Iterator[dict[str, Any]] = (
+        answered = (
             {
-                "question_id": number,
+                "question_id": one.Index + 1,
                 "image_id": one.image_id,
                 "question_type": one.question_type,
                 "answers": [{"answer": one.answer, "answer_confidence": CONFIDENCE, "answer_id": 1}],
                 "ans_source": one.origin,
             }
-            for number, one in mine
+            for one in mine.itertuples()
         )
         lists = {"questions": (V1.questions_name, asked), "annotations": (V1.annotations_name, answered)}
         for key, (name, records) in lists.items():  # an object with a list of records, one per line
@@ -135,33 +137,30 @@ def _write_questions(folder: Path, questions: list[Question], made: Collected, p
     progress("writing", len(SPLITS), len(SPLITS))
 
 
-def _statistics(questions: list[Question], made: Collected) -> dict[str, Any]:
+def _statistics(questions: pd.DataFrame, made: Collected) -> dict[str, Any]:
     """Questions per type, origin and split; answers of each type with their entropy in bits."""
-    by_type: dict[str, list[Question]] = {name: [] for name in QUESTION_TYPES}
-    for one in questions:
-        by_type[one.question_type].append(one)
     types: dict[str, dict[str, Any]] = {}
-    for name, of_type in by_type.items():
-        splits = Counter(SPLITS[made.subset(one.image_id)] for one in of_type)
-        answers = Counter(one.answer for one in of_type)
+    for name in QUESTION_TYPES:
+        of_type = questions[questions["question_type"] == name]
+        splits, answers = Counter(of_type["image_id"].map(made.subset)), Counter(of_type["answer"])
         top = dict(most_frequent(answers, TOP_ANSWERS))
         types[name] = {
             "questions": len(of_type),
-            "images": len({one.image_id for one in of_type}),
-            "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(one.origin for one in of_type)},
-            "splits": {split: splits[split] for split in SPLITS.values()},
+            "images": of_type["image_id"].nunique(),
+            "origins": {**dict.fromkeys(ORIGINS, 0), **Counter(of_type["origin"])},
+            "splits": {split: splits[subset] for subset, split in SPLITS.items()},
             "unique_answers": len(answers),
             "entropy_bits": round(entropy(answers.values()), 4),
             "answers": top,
             "questions_with_other_answers": len(of_type) - sum(top.values()),
         }
-    image_ids = {one.image_id for one in questions}
+    image_ids = {*questions["image_id"]}
     given = {one: "by file" if one in made.given else BY_HASH for one in image_ids}
     by_split = Counter(f"{made.clusters[one]}, {how}, {made.subset(one)}" for one, how in given.items())
     return {
         "questions": len(questions),
         "images": len(image_ids),
-        "unique_answers": len({one.answer for one in questions}),
+        "unique_answers": questions["answer"].nunique(),
         "types": types,
         "origins": {origin: sum(one["origins"][origin] for one in types.values()) for origin in ORIGINS},
         "splits": {split: sum(one["splits"][split] for one in types.values()) for split in SPLITS.values()},

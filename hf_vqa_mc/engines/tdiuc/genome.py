@@ -2,47 +2,31 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.scene_graph import overlap, visual_genome_records
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import Collected, Outcome
 from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COCO_OBJECTS, COLORS, OBJECTS, colors_in, single_color
+from hf_vqa_mc.engines.visual_genome import (
+    IMAGES,
+    PARTS,
+    RawObject,
+    genome_graph,
+    genome_records,
+    overlap,
+    plain_name,
+)
 from hf_vqa_mc.engines.vocabulary import plural_of
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.records import Records, read_records
+from hf_vqa_mc.io.records import read_records
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 DUPLICATE_OVERLAP = 0.5  # minimum intersection over union of two boxes that may be one object; ours
-RELATIONSHIPS, IMAGES, QUESTIONS = "relationships.json", "image_data.json", "question_answers.json"
-LISTS = {"objects.json": "objects", "attributes.json": "attributes", RELATIONSHIPS: "relationships"}
-
-
-@dataclass
-class GenomeObject:
-    """One object, merged from the files."""
-
-    name: str  # the first name, in lower case
-    synset: str  # WordNet's, such as dog.n.01, or ""
-    box: tuple[float, float, float, float]  # left, top, width, height
-    attributes: tuple[str, ...] = ()
-    other_names: tuple[str, ...] = ()  # what other files call the same object
-
-
-@dataclass
-class GenomeImage:
-    """One image with the annotations of all files."""
-
-    image_id: int  # the output id
-    objects: dict[int, GenomeObject] = field(default_factory=dict)
-    relations: list[tuple[int, str, int]] = field(default_factory=list)  # subject, predicate in lower case, object
-    aliases: dict[int, int] = field(default_factory=dict)  # ids of objects that were merged into another
+QUESTIONS = "question_answers.json"
 
 
 def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> dict[int, int]:
@@ -62,16 +46,21 @@ def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> d
     return ids
 
 
-def read_genome(folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]) -> Iterator[GenomeImage]:
-    """Read the images of those of the three files that exist."""
-    present = [name for name in LISTS if folder.has(name)]
-    for image_id, records in visual_genome_records(folder, present):
-        location = next(iter(records.values())).location(0)
-        image = GenomeImage(written_id(image_id, ids, made, location))
+def read_genome(
+    folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]
+) -> Iterator[tuple[int, dict[int, RawObject]]]:
+    """Read the images of those of the three files that exist: the output id and the objects with a name, by id."""
+    present = [name for name in PARTS if folder.has(name)]
+    for image_id, records in genome_records(folder, present):
+        written = written_id(image_id, ids, made, next(iter(records.values())).location(0))
         left_out.update(f"images that {name} lacks" for name in present if name not in records)
-        for name in sorted(records, key=present.index):
-            _add(image, name, records[name].nested(LISTS[name]), left_out)
-        yield image
+        graph = genome_graph(image_id, records, left_out, all_attributes=False)
+        objects = {int(key): one for key, one in graph.objects.items() if one.name}
+        left_out["objects without a name"] += len(graph.objects) - len(objects)
+        for one in objects.values():
+            one.name, one.other_names = plain_name(one.name), [*map(plain_name, one.other_names)]
+            one.attributes = [*dict.fromkeys(map(plain_name, one.attributes))]
+        yield written, dict(sorted(objects.items()))
 
 
 def written_id(image_id: int, ids: dict[int, int], made: Collected, location: str) -> int:
@@ -84,52 +73,6 @@ def written_id(image_id: int, ids: dict[int, int], made: Collected, location: st
     return ids[image_id]
 
 
-def _add(image: GenomeImage, name: str, rows: Records, left_out: Counter[str]) -> None:
-    if name != RELATIONSHIPS:
-        for at, row in enumerate(rows.rows):
-            _add_object(image, row, rows.location(at), left_out)
-        return
-    columns = zip(rows.texts("predicate"), rows.column("subject"), rows.column("object"), strict=True)
-    for at, (predicate, *ends) in enumerate(columns):
-        subject, thing = (_add_object(image, end, rows.location(at), left_out) for end in ends)
-        if subject is not None and thing is not None:
-            image.relations.append((subject, _plain(predicate), thing))
-
-
-def _add_object(image: GenomeImage, row: Any, location: str, left_out: Counter[str]) -> int | None:  # noqa: ANN401
-    """Add or merge an object; return its id, or None if it has no name."""
-    one = Records([row], lambda _: location)
-    object_id = one.whole_numbers("object_id")[0]
-    for merged in _items(one, "merged_object_ids", left_out):
-        image.aliases[merged] = object_id
-    names = _items(one, "names", left_out)
-    if not names and row.get("name") is not None:
-        names = one.texts("name")
-    if not names or not names[0].strip():
-        left_out["objects without a name"] += 1
-        return None
-    name = _plain(names[0])
-    synset = next(iter(_items(one, "synsets", left_out)), "")
-    left, top, width, height = (float(one.column(side)[0]) for side in "xywh")
-    attributes = map(_plain, _items(one, "attributes", left_out))
-    known = image.objects.setdefault(object_id, GenomeObject(name, synset, (left, top, width, height)))
-    if name not in (known.name, *known.other_names):
-        known.other_names += (name,)
-    known.attributes = tuple(dict.fromkeys((*known.attributes, *attributes)))
-    return object_id
-
-
-def _items(one: Records, field: str, left_out: Counter[str]) -> list[Any]:
-    value = one.rows[0].get(field) or []
-    items = [item for item in value if item is not None]
-    left_out[f"nulls in {field}"] += len(value) - len(items)
-    return items
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
 _NAMES = {name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)}
 COLORED = (_NAMES | OBJECTS["unannotated"]) - {"person"}  # what color questions ask about: COCO's 91 except people
 _PLURALS = OBJECTS["plural only"] | {"eye glasses"}
@@ -137,15 +80,14 @@ _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("p
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image: GenomeImage, made: Collected) -> None:
+def ask_genome(image_id: int, objects: Mapping[int, RawObject], made: Collected) -> None:
     """The questions about one image of Visual Genome."""
-    objects = [one for object_id, one in sorted(image.objects.items()) if object_id not in image.aliases]
-    rng = SeededRng(made.seed, "tdiuc", COLOR, str(image.image_id))
-    made.add(image.image_id, COLOR, "genome_generated", _ask_colors(objects, rng))
-    made.add(image.image_id, POSITION, "genome_generated", _ask_positions(image, objects))
+    rng = SeededRng(made.seed, "tdiuc", COLOR, str(image_id))
+    made.add(image_id, COLOR, "genome_generated", _ask_colors([*objects.values()], rng))
+    made.add(image_id, POSITION, "genome_generated", _ask_positions(objects))
 
 
-def _ask_colors(objects: list[GenomeObject], rng: SeededRng) -> Iterator[Outcome]:
+def _ask_colors(objects: list[RawObject], rng: SeededRng) -> Iterator[Outcome]:
     for one in objects:
         if not any(map(colors_in, one.attributes)):
             continue
@@ -168,24 +110,26 @@ def _ask_colors(objects: list[GenomeObject], rng: SeededRng) -> Iterator[Outcome
             yield template.format(object=one.name), color
 
 
-def _ask_positions(image: GenomeImage, objects: list[GenomeObject]) -> Iterator[Outcome]:
+def _ask_positions(objects: Mapping[int, RawObject]) -> Iterator[Outcome]:
     answers = defaultdict[tuple[int, str], set[int]](set)
-    for subject, predicate, thing in image.relations:
-        phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
-        if phrase is not None:
-            answers[image.aliases.get(thing, thing), phrase].add(image.aliases.get(subject, subject))
+    for subject, named in objects.items():
+        for text, target in named.relations:
+            predicate = plain_name(text)
+            phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
+            if phrase is not None:
+                answers[int(target), phrase].add(subject)
     for (thing, phrase), subjects in sorted(answers.items()):
-        if thing not in image.objects or not subjects <= image.objects.keys():
-            yield "a relationship of an object that was merged away"
+        if thing not in objects:
+            yield "a relationship to an object that was left out"
         elif len(subjects) > 1:
             yield "several objects there"
         else:
-            one, other = image.objects[thing], image.objects[min(subjects)]
-            doubt = _doubt(other, phrase, one, objects)
+            one, other = objects[thing], objects[min(subjects)]
+            doubt = _doubt(other, phrase, one, objects.values())
             yield doubt or (f"What is {phrase} the {_specified(one)}?", other.name)
 
 
-def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[GenomeObject]) -> str | None:
+def _doubt(other: RawObject, phrase: str, one: RawObject, objects: Iterable[RawObject]) -> str | None:
     if one.other_names or other.other_names:
         return "an object of several names"
     if not _is_name(one.name) or not _is_name(other.name):
@@ -202,7 +146,7 @@ def _doubt(other: GenomeObject, phrase: str, one: GenomeObject, objects: list[Ge
     return None if holds.get(phrase, True) else "the boxes say otherwise"
 
 
-def _is_colored(one: GenomeObject) -> bool:
+def _is_colored(one: RawObject) -> bool:
     """Whether it is one of COCO's by its name, or by its synset with a name that ends in it (a "delivery truck")."""
     if one.name in COLORED:
         return one.name not in _PLURALS
@@ -210,7 +154,7 @@ def _is_colored(one: GenomeObject) -> bool:
     return noun in COLORED and bool(_NAME.fullmatch(one.name)) and one.name.endswith(f" {noun}")
 
 
-def _same_kind(other: GenomeObject, one: GenomeObject) -> bool:
+def _same_kind(other: RawObject, one: RawObject) -> bool:
     """Whether a question about one could mean the other: the same noun (singular or plural) or the same synset."""
     nouns, others = ({name.split()[-1] for name in (each.name, *each.other_names)} for each in (one, other))
     same_noun = nouns.union(map(plural_of, nouns)) & others.union(map(plural_of, others))
@@ -223,7 +167,7 @@ def _is_name(name: str) -> bool:
     return bool(plain and not colors_in(name) and load_wordnet().senses(words[-1], nouns_only=True))
 
 
-def _specified(one: GenomeObject) -> str:
+def _specified(one: RawObject) -> str:
     """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
     fitting = sorted(set(one.attributes) & ANSWERS["adjectives"] - set(one.name.split()) - COLORS.keys())
     chosen = single_color(one.attributes) or next(iter(fitting), None)

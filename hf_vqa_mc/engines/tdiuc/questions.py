@@ -6,11 +6,12 @@ with a word for something that COCO does not annotate, and none with a synonym, 
 image.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from itertools import groupby
 from sys import intern
 from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import pandas as pd
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.words import objects_asked_of, related
@@ -57,10 +58,14 @@ class Collected:
         """Add questions of one type about an image, equal texts stored once, or count why there is none."""
         for outcome in outcomes:
             if isinstance(outcome, str):
-                self.left_out[f"{question_type}: {outcome}"] += 1
+                self.leave_out([question_type], outcome)
             else:
                 question, answer = map(intern, outcome)
                 self.questions.append(Question(image_id, question, answer, question_type, origin))
+
+    def leave_out(self, question_types: Iterable[str], reason: str) -> None:
+        """Count questions of these types that are left out."""
+        self.left_out.update(f"{kind}: {reason}" for kind in question_types)
 
     def add_image(self, image_id: int, cluster: str, subset: str | None, location: str) -> None:
         """Add an image of a cluster ("coco", "genome" or "uploaded"), of a subset as ``location`` gives it."""
@@ -84,28 +89,24 @@ def subset_in(name: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def without_duplicates(made: Collected) -> list[Question]:
+def without_duplicates(made: Collected) -> pd.DataFrame:
     """Keep one of equal questions about an image, by ORIGINS; drop what one origin asks twice with other answers."""
-    order = {origin: number for number, origin in enumerate(ORIGINS)}
-    kept: list[Question] = []
-    ordered = sorted(made.questions, key=lambda one: (one.image_id, order[one.origin]))
-    for _, of_image in groupby(ordered, key=lambda one: one.image_id):
-        firsts: dict[str, Question] = {}
-        ambiguous = set()
-        for one in of_image:
-            first = firsts.setdefault(one.question.lower(), one)
-            if first is not one:
-                same = "on the image" if first.answer == one.answer else "with another answer"
-                made.left_out[f"{one.question_type}: duplicate question {same}"] += 1
-                if first.answer != one.answer and first.origin == one.origin:
-                    ambiguous.add(one.question.lower())
-        reason = "asked twice of the image, with different answers"
-        made.left_out.update(f"{firsts.pop(text).question_type}: {reason}" for text in ambiguous)
-        kept += firsts.values()
-    return kept
+    questions = pd.DataFrame(made.questions, columns=Question._fields)
+    questions["origin"] = pd.Categorical(questions["origin"], ORIGINS)
+    questions = questions.sort_values(["image_id", "origin"], ignore_index=True)
+    same = questions.groupby(["image_id", questions["question"].map(str.lower)], sort=False).ngroup()
+    is_first = ~same.duplicated()
+    first = questions[is_first].iloc[same].set_axis(questions.index)
+    has_its_answer = questions["answer"] == first["answer"]
+    unsettled = same.isin(same[~has_its_answer & (questions["origin"] == first["origin"])])
+    kinds = questions["question_type"]
+    made.leave_out(kinds[~is_first & has_its_answer], "duplicate question on the image")
+    made.leave_out(kinds[~is_first & ~has_its_answer], "duplicate question with another answer")
+    made.leave_out(kinds[is_first & unsettled], "asked twice of the image, with different answers")
+    return questions[is_first & ~unsettled]
 
 
-def settled(made: Collected) -> list[Question]:
+def settled(made: Collected) -> pd.DataFrame:
     """Drop duplicates, then questions until every answer occurs often enough and half of presence is yes in a split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
@@ -115,76 +116,68 @@ def settled(made: Collected) -> list[Question]:
     made.questions.clear()
     questions = _without_mode(questions, made)
     while True:
-        counts = Counter(one.answer for one in questions)
-        often = [one for one in questions if counts[one.answer] >= MIN_ANSWERS]
-        rare = (one.question_type for one in questions if counts[one.answer] < MIN_ANSWERS)
-        made.left_out.update(f"{kind}: its answer occurs fewer than {MIN_ANSWERS} times" for kind in rare)
-        balanced = _balanced(often, made)
+        rare = questions.groupby("answer")["answer"].transform("size") < MIN_ANSWERS
+        made.leave_out(questions["question_type"][rare], f"its answer occurs fewer than {MIN_ANSWERS} times")
+        balanced = _balanced(questions[~rare], made)
         if len(balanced) == len(questions):
             return balanced
         questions = balanced
 
 
-def _without_mode(questions: list[Question], made: Collected) -> list[Question]:
+def _without_mode(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
     """Drop random generated counting questions until the most frequent answer is no more frequent than the second."""
-    counts = Counter(one.answer for one in questions if one.question_type == COUNTING).most_common(2)
+    counting = questions[questions["question_type"] == COUNTING]
+    counts = Counter(counting["answer"]).most_common(2)
     if len(counts) < 2:
         return questions
     (mode, most), (_, second) = counts
-    kind = (COUNTING, mode, "coco_generated")
-    rows = [at for at, one in enumerate(questions) if (one.question_type, one.answer, one.origin) == kind]
-    dropped = set(SeededRng(made.seed, "tdiuc", "mode", COUNTING).shuffled(rows)[: most - second])
+    rows = counting.index[(counting["answer"] == mode) & (counting["origin"] == "coco_generated")]
+    dropped = SeededRng(made.seed, "tdiuc", "mode", COUNTING).shuffled(rows)[: most - second]
     made.left_out[f"{COUNTING}: {mode!r} would be more frequent than any other answer"] += len(dropped)
-    return [one for at, one in enumerate(questions) if at not in dropped]
+    return questions.drop(dropped)
 
 
-def _balanced(questions: list[Question], made: Collected) -> list[Question]:
+def _balanced(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
     """Drop presence questions until both answers are equally frequent in each split."""
-    rows: dict[tuple[str, str], list[int]] = {}
-    for at, one in enumerate(questions):
-        if one.question_type == PRESENCE:
-            rows.setdefault((made.subset(one.image_id), one.answer), []).append(at)
-    dropped: set[int] = set()
-    for subset in sorted({subset for subset, _ in rows}):
-        smaller, larger = sorted((rows.get((subset, answer), []) for answer in (NO, YES)), key=len)
+    presence = questions[questions["question_type"] == PRESENCE]
+    for subset, mine in presence.groupby(presence["image_id"].map(made.subset)):
+        smaller, larger = sorted((mine[mine["answer"] == answer] for answer in (NO, YES)), key=len)
         if excess := len(larger) - len(smaller):
-            answer = questions[larger[0]].answer
-            order = SeededRng(made.seed, "tdiuc", "balance", subset).shuffled(larger)
-            order.sort(key=lambda at: questions[at].origin == "coco_generated")
-            dropped.update(order[:excess])
-            made.left_out[f"{PRESENCE}: more {answer} than the other in {subset}"] += excess
-    return [one for at, one in enumerate(questions) if at not in dropped]
+            generated = {*larger.index[larger["origin"] == "coco_generated"]}
+            order = SeededRng(made.seed, "tdiuc", "balance", str(subset)).shuffled(larger.index)
+            questions = questions.drop(sorted(order, key=generated.__contains__)[:excess])
+            made.left_out[f"{PRESENCE}: more {larger['answer'].iloc[0]} than the other in {subset}"] += excess
+    return questions
 
 
 _TRIES = 32  # draws from all questions before those that fit an image are listed
 
 
 def with_absurd(
-    questions: list[Question], absent: Mapping[int, frozenset[str]], number: int, made: Collected, progress: Progress
-) -> list[Question]:
+    questions: pd.DataFrame, absent: Mapping[int, frozenset[str]], number: int, made: Collected, progress: Progress
+) -> pd.DataFrame:
     """Add a number of random questions of others to each image that provably lacks the objects that they name."""
     groups: dict[frozenset[str], list[str]] = {}  # by the objects that must be absent
-    texts = {one.question for one in questions if one.question_type not in (ABSURD, COUNTING)}
-    for text in sorted(texts - {one.question for one in questions if one.answer in (YES, NO)}):
+    reusable = questions["question"][~questions["question_type"].isin((ABSURD, COUNTING))]
+    for text in sorted({*reusable} - {*questions["question"][questions["answer"].isin((YES, NO))]}):
         named = objects_asked_of(text)
         if named is not None:
             groups.setdefault(named.union(*map(related, named)), []).append(text)
     pool = [(objects, text) for objects in sorted(groups, key=sorted) for text in groups[objects]]
-    asked = defaultdict[int, set[str]](set)
-    for one in questions:
-        asked[one.image_id].add(one.question.lower())
+    asked = questions["question"].map(str.lower).groupby(questions["image_id"]).agg(set).to_dict()
     absurd = []
     for done, (image_id, lacking) in enumerate(absent.items() if number else (), 1):
         rng = SeededRng(made.seed, "tdiuc", ABSURD, str(image_id))
-        chosen = _sample(pool, lacking, asked[image_id], number, rng)
+        chosen = _sample(pool, lacking, asked.get(image_id, set()), number, rng)
         absurd += [Question(image_id, text, DOES_NOT_APPLY, ABSURD, "coco_generated") for text in chosen]
         made.left_out[f"{ABSURD}: no other question is provably absurd"] += number - len(chosen)
         if done % 1000 == 0 or done == len(absent):
             progress("absurd questions", done, len(absent))
     if len(absurd) < MIN_ANSWERS:
-        made.left_out[f"{ABSURD}: its answer occurs fewer than {MIN_ANSWERS} times"] += len(absurd)
+        made.leave_out([ABSURD] * len(absurd), f"its answer occurs fewer than {MIN_ANSWERS} times")
         absurd = []
-    return sorted(questions + absurd, key=lambda one: one.image_id)
+    parts = [questions, pd.DataFrame(absurd)] if absurd else [questions]
+    return pd.concat(parts).sort_values("image_id", kind="stable", ignore_index=True)
 
 
 def _sample(

@@ -1,7 +1,6 @@
 """Words of answers and questions, COCO's 80 objects as questions call them, and the objects that a text may mean."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -56,19 +55,11 @@ def single_color(attributes: tuple[str, ...]) -> str | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """Words, and the objects that they may mean."""
-
-    words: tuple[str, ...]
-    objects: tuple[str, ...] = ()
-    supercategory: str = ""
-
-
 OBJECTS = Vocabulary("tdiuc/objects")
 SUPERCATEGORIES = OBJECTS.read("supercategories", dict[str, tuple[str, ...]])
 _WORDINGS, _PLURALS, _COUNTED = (OBJECTS.read(key, dict[str, str]) for key in ("wordings", "plurals", "counted"))
-MEANINGS = OBJECTS.read("may mean", tuple[Meaning, ...])
+MEANINGS = OBJECTS.read("may mean", tuple[tuple[tuple[str, ...], ...], ...])
+"""Singular nouns, and the objects or supercategories that they may mean."""
 
 
 class CocoObject(NamedTuple):
@@ -93,7 +84,9 @@ COCO_OBJECTS = {
 }
 """The 80 annotated objects, by COCO's names."""
 MAY_MEAN = {
-    word: (*SUPERCATEGORIES.get(one.supercategory, ()), *one.objects) for one in MEANINGS for word in one.words
+    word: [name for one in meant for name in SUPERCATEGORIES.get(one, (one,))]
+    for words, meant in MEANINGS
+    for word in words
 }
 """Singular nouns to the objects that they may mean."""
 _SINGULAR_WORDINGS = {one.wording for one in COCO_OBJECTS.values() if one.name not in OBJECTS["plural only"]}

@@ -13,8 +13,9 @@ from hf_vqa_mc.engines.gqa.edges import Edge, in_cycles, touching
 from hf_vqa_mc.engines.gqa.normalising import normalise, plain
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, RawGraph, RawObject, SceneGraph
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph
 from hf_vqa_mc.engines.settings import GqaSettings
+from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject
 
 ONTOLOGY = own_ontology()
 EDGES = st.lists(

@@ -1,19 +1,13 @@
 """Decoys are plausible and certainly wrong."""
 
-from collections import Counter
-from pathlib import Path
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject, read_gqa_graphs
-from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
 
 ONTOLOGY = own_ontology()
 NAMES = "dog cat apple banana apples man woman girl cup mug car bus table couch sofa leaf wheel wall hand".split()
@@ -142,27 +136,3 @@ def test_the_order_of_graphs_does_not_matter() -> None:
         for decoys in (Distractors(graphs, ONTOLOGY), Distractors(graphs[::-1], ONTOLOGY))
     ]
     assert picked[0] == picked[1]
-
-
-@pytest.fixture(scope="module")
-def real(real_data: Path) -> list[SceneGraph]:
-    path = real_data / "gqa" / "minyus100__train_sceneGraphs.json.xz"
-    raws = read_gqa_graphs(PublishedFile(path.name, path))
-    return [graph for raw in raws if (graph := normalise(raw, ONTOLOGY, Counter()))]
-
-
-def test_real_graphs_have_decoys_that_are_certainly_wrong(real: list[SceneGraph]) -> None:
-    decoys = Distractors(real, ONTOLOGY)
-    for_each = [
-        (graph, {decoys.absent(graph, key, SeededRng(1, key)) for key in graph.objects} - {None}) for graph in real
-    ]
-    assert sum(absent != {None} for _, absent in for_each) > 0.95 * len(real)
-    assert all(_is_not_there(graph, name) for graph, absent in for_each for name in absent if name)
-    colors = [
-        (decoys.attribute(graph, key, "color", SeededRng(1, key)), thing.values["color"])
-        for graph in real
-        for key, thing in graph.objects.items()
-        if "color" in thing.values
-    ]
-    assert sum(decoy is not None for decoy, _ in colors) > 0.7 * len(colors)
-    assert not any(decoy and ONTOLOGY.alike(decoy, value) for decoy, values in colors for value in values)

@@ -13,17 +13,8 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
-from hf_vqa_mc.engines.gqa.scene_graph import (
-    LEFT,
-    RIGHT,
-    RawGraph,
-    RawObject,
-    SceneGraph,
-    is_left_of,
-    position,
-    read_gqa_graphs,
-    read_visual_genome,
-)
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, is_left_of, position, read_gqa_graphs
+from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject, read_visual_genome
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import Folder, PublishedFile
 
@@ -274,7 +265,7 @@ def test_visual_genomes_merged_objects_are_one(tmp_path: Path) -> None:
         {"predicate": "near", "subject_id": 5, "object_id": 2},
     ]
     _genome(tmp_path, objects, relationships)
-    (raw,) = read_visual_genome(Folder(tmp_path))
+    (raw,) = read_visual_genome(Folder(tmp_path), Counter())
     assert raw.objects["1"].relations == [("wears", "2")] and list(raw.objects) == ["1", "2"]
     assert raw.lost == 1
 
@@ -285,7 +276,7 @@ def test_visual_genomes_merged_objects_are_one(tmp_path: Path) -> None:
         ([{"object_id": 1}], [], r"objects\[0\], field 'names'"),
         ([{"object_id": None, "names": []}], [], r"objects\[0\], field 'object_id': expected a whole number"),
         ([_part(1, "man", attributes="red")], [], "field 'attributes': expected a list"),
-        ([_part(1, "man", attributes=["red", None])], [], "field 'attributes', item 1: expected text"),
+        ([_part(1, "man", attributes=["red", 3])], [], "field 'attributes', item 1: expected text"),
         ([7], [], r"objects\[0\]: expected a JSON object"),
         ([], [{"predicate": "on", "subject_id": 1}], r"relationships\[0\], field 'object_id'"),
     ],
@@ -295,14 +286,14 @@ def test_errors_in_visual_genome_name_the_location(
 ) -> None:
     _genome(tmp_path, objects, relationships)
     with pytest.raises(InputError, match=f"image '1', {message}|image '1'.*{message}"):
-        list(read_visual_genome(Folder(tmp_path)))
+        list(read_visual_genome(Folder(tmp_path), Counter()))
 
 
 def test_an_image_without_a_size_is_named(tmp_path: Path) -> None:
     _genome(tmp_path, [], [])
     (tmp_path / "image_data.json").write_text('[{"image_id": 2, "width": 400, "height": 300}]')
     with pytest.raises(InputError, match=r"image '1': image_data\.json lacks this image"):
-        list(read_visual_genome(Folder(tmp_path)))
+        list(read_visual_genome(Folder(tmp_path), Counter()))
 
 
 def test_files_about_different_images_are_named(tmp_path: Path) -> None:
@@ -311,7 +302,7 @@ def test_files_about_different_images_are_named(tmp_path: Path) -> None:
     (tmp_path / "attributes.json").write_text(json.dumps([{"image_id": 1, "attributes": []}]))
     (tmp_path / "relationships.json").write_text(json.dumps([{"image_id": 3, "relationships": []}]))
     with pytest.raises(InputError, match=r"image '1': relationships\.json lacks this image"):
-        list(read_visual_genome(Folder(tmp_path)))
+        list(read_visual_genome(Folder(tmp_path), Counter()))
 
 
 WORDS = st.one_of(
@@ -420,7 +411,7 @@ def test_real_visual_genome_is_read_in_both_layouts(real_data: Path, tmp_path: P
     names = ["scene_graphs"] if layout == "whole" else ["objects", "attributes", "relationships"]
     for name in [f"{name}.json.xz" for name in names] + ["image_data.json"]:
         (tmp_path / name).symlink_to(real_data / "visual_genome" / f"minyus100__{name}")
-    raws = list(read_visual_genome(Folder(tmp_path)))
+    raws = list(read_visual_genome(Folder(tmp_path), Counter()))
     assert len(raws) == 100
     problems: Counter[str] = Counter()
     graphs = [graph for raw in raws if (graph := normalise(raw, own_ontology(), problems))]

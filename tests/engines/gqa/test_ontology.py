@@ -47,10 +47,10 @@ def _files(folder: Path, objects: str = OBJECTS, attributes: str = ATTRIBUTES) -
     return paths
 
 
-@pytest.fixture(scope="module")
-def published(real_data: Path) -> Ontology:
-    folder = real_data / "gqa"
-    return read_ontology(folder / "ontology__objects.txt", folder / "ontology__attributes.txt")
+@pytest.fixture(scope="module", params=["own", "published"])
+def ontology(request: pytest.FixtureRequest, real_data: Path) -> Ontology:
+    names = ("objects", "attributes") if request.param == "published" else ()
+    return read_ontology(*(real_data / "gqa" / f"ontology__{name}.txt" for name in names) if names else (None, None))
 
 
 def test_marks_of_the_published_files_are_understood(tmp_path: Path) -> None:
@@ -103,9 +103,7 @@ def test_no_files_give_our_own_ontology() -> None:
     assert read_ontology(None, None) is own_ontology()
 
 
-@pytest.mark.parametrize("which", ["own", "published"])
-def test_an_ontology_holds_together(which: str, request: pytest.FixtureRequest) -> None:
-    ontology = own_ontology() if which == "own" else request.getfixturevalue("published")
+def test_an_ontology_holds_together(ontology: Ontology) -> None:
     for name, noun in ontology.nouns.items():
         assert noun.name == name and noun.kind in ontology.nouns
         assert not (noun.plural and noun.mass)
@@ -123,9 +121,7 @@ def test_an_ontology_holds_together(which: str, request: pytest.FixtureRequest) 
     assert set(ontology.value_aliases.values()) <= ontology.attributes.keys()
 
 
-@pytest.mark.parametrize("which", ["own", "published"])
-def test_common_things_are_of_the_right_kind(which: str, request: pytest.FixtureRequest) -> None:
-    ontology = own_ontology() if which == "own" else request.getfixturevalue("published")
+def test_common_things_are_of_the_right_kind(ontology: Ontology) -> None:
     certain = ["apple fruit", "apples fruit", "apple food", "man person", "polar_bear bear", "polar_bear animal"]
     certain += [
         "car vehicle",
@@ -149,9 +145,7 @@ def test_common_things_are_of_the_right_kind(which: str, request: pytest.Fixture
     assert ontology.nouns["sheep"].mass is False and not ontology.nouns["sky"].plural
 
 
-@pytest.mark.parametrize("which", ["own", "published"])
-def test_like_values_are_never_opposites(which: str, request: pytest.FixtureRequest) -> None:
-    ontology = own_ontology() if which == "own" else request.getfixturevalue("published")
+def test_like_values_are_never_opposites(ontology: Ontology) -> None:
     alike = [
         "white beige",
         "tan brown",

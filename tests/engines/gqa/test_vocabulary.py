@@ -13,8 +13,9 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology, RelationTable
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import RawGraph, RawObject, SceneGraph, SceneObject
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from hf_vqa_mc.engines.settings import GqaSettings
+from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject
 
 OWN = own_ontology()
 RELATIONS = RelationTable()

@@ -12,103 +12,20 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
 )
-TYPES = {
-    "absurd",
-    "activity_recognition",
-    "attribute",
-    "color",
-    "counting",
-    "object_presence",
-    "object_recognition",
-    "positional_reasoning",
-    "scene_recognition",
-    "sentiment_understanding",
-    "sport_recognition",
-    "utility_affordance",
-}
+TYPES = set(
+    "absurd activity_recognition attribute color counting object_presence object_recognition positional_reasoning "
+    "scene_recognition sentiment_understanding sport_recognition utility_affordance".split()
+)
 SUBSETS = ("train2014", "val2014")
 GENOME = 10_000_000_000
 
-IRREGULAR = {
-    "person": "people",
-    "mouse": "mice",
-    "computer mouse": "computer mice",
-    "knife": "knives",
-    "sheep": "sheep",
-    "bus": "buses",
-    "couch": "couches",
-    "bench": "benches",
-    "sandwich": "sandwiches",
-    "wine glass": "wine glasses",
-    "toothbrush": "toothbrushes",
-}
-OTHER_WORDS = {
-    "tv": ["television"],
-    "mouse": ["computer mouse"],
-    "remote": ["remote control"],
-    "tie": ["necktie"],
-    "hair drier": ["hair dryer"],
-}
-NO_SINGULAR = {"skis": "pairs of skis", "scissors": "pairs of scissors"}
-UNCOUNTED = {"broccoli": "pieces of broccoli"}
-
-SAYS = {
-    # What a careful reader takes for one of COCO's objects, besides its name and its plural.
-    "person": "man men woman women boy boys girl girls child children kid kids people lady guy baby player skier "
-    "surfer snowboarder skateboarder rider human",
-    "bicycle": "bike bikes cycle",
-    "motorcycle": "bike bikes motorbike scooter",
-    "car": "cars taxi cab van suv vehicle vehicles",
-    "truck": "trucks pickup van vehicle vehicles",
-    "bus": "buses vehicle vehicles",
-    "train": "trains vehicle vehicles",
-    "boat": "boats ship ships",
-    "airplane": "plane planes jet airplanes",
-    "bird": "birds duck animal animals",
-    "cat": "cats kitten animal animals",
-    "dog": "dogs puppy animal animals",
-    "horse": "horses pony animal animals",
-    "sheep": "lamb animal animals",
-    "cow": "cows bull animal animals",
-    "elephant": "elephants animal animals",
-    "bear": "bears animal animals",
-    "zebra": "zebras animal animals",
-    "giraffe": "giraffes animal animals",
-    "teddy bear": "bear bears teddy toy",
-    "couch": "sofa couches seat",
-    "chair": "chairs seat stool",
-    "dining table": "table tables",
-    "potted plant": "plant plants",
-    "tv": "television monitor screen",
-    "laptop": "laptops computer",
-    "cell phone": "phone phones cellphone",
-    "refrigerator": "fridge refrigerators",
-    "donut": "donuts doughnut doughnuts food",
-    "pizza": "pizzas food",
-    "cake": "cakes food",
-    "hot dog": "dog dogs sausage food",
-    "wine glass": "glass glasses",
-    "cup": "cups mug mugs",
-    "tie": "ties necktie",
-    "skis": "ski",
-    "sports ball": "ball balls",
-    "baseball bat": "bat bats",
-    "baseball glove": "glove gloves",
-    "tennis racket": "racket racquet",
-    "traffic light": "light lights",
-    "stop sign": "sign signs",
-    "fire hydrant": "hydrant hydrants",
-    "parking meter": "meter meters",
-    "handbag": "bag bags purse",
-    "backpack": "bag bags",
-    "suitcase": "bag bags luggage",
-    "mouse": "mice",
-    "remote": "remotes",
-    "hair drier": "dryer hairdryer",
-}
+WORDS = yaml.safe_load((Path(__file__).parent / "checker_words.yaml").read_text("utf-8"))
+OTHER_WORDS, NO_SINGULAR, UNCOUNTED, SAYS = (WORDS[key] for key in ("other words", "no singular", "uncounted", "says"))
 
 
 def read_json(path: Path) -> Any:
@@ -120,7 +37,7 @@ def read_json(path: Path) -> Any:
 
 def plural(word: str) -> str:
     """The plural of one of COCO's names."""
-    return IRREGULAR.get(word, word + "s")
+    return WORDS["irregular"].get(word, word + "s")
 
 
 class Coco:
@@ -212,11 +129,7 @@ def same_text(text: str) -> str:
 
 
 def faults(
-    folder: Path,
-    coco: list[Path],
-    visual_genome: Path | None = None,
-    vqa: Path | None = None,
-    min_area: float = 2000,
+    folder: Path, coco: list[Path], visual_genome: Path | None = None, vqa: Path | None = None, min_area: float = 2000
 ) -> list[str]:
     """All that is wrong with a written folder."""
     rows, found = _rows(folder)
@@ -264,12 +177,7 @@ def _rows(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
             if (
                 question["image_id"] != one["image_id"]
                 or len(one["answers"]) != 1
-                or set(question)
-                != {
-                    "question_id",
-                    "image_id",
-                    "question",
-                }
+                or set(question) != {"question_id", "image_id", "question"}
             ):
                 found.append(f"not TDIUC's layout: {one}")
             rows.append(
@@ -427,12 +335,7 @@ def _scene(row: dict[str, Any], coco: Coco, _: float) -> str | None:
         return None if row["answer"] == ("yes" if parsed[2] == truth else "no") else f"it is {truth}"
     if not re.match(r"(What|Which) room ", row["question"]):
         return "cannot be parsed"
-    signs = {
-        "bathroom": {"toilet"},
-        "kitchen": {"oven", "refrigerator"},
-        "bedroom": {"bed"},
-        "living room": {"couch"},
-    }
+    signs = {"bathroom": {"toilet"}, "kitchen": {"oven", "refrigerator"}, "bedroom": {"bed"}, "living room": {"couch"}}
     rooms = {room for room, some in signs.items() if there & some}
     return None if rooms == {row["answer"]} and truth == "indoors" else f"it is {rooms}"
 

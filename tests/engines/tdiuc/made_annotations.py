@@ -16,9 +16,7 @@ CATEGORIES = {
         *["surfboard", "tennis racket"],
     ],
     "kitchen": ["bottle", "wine glass", "cup", "fork", "knife", "spoon", "bowl"],
-    "food": [
-        *["banana", "apple", "sandwich", "orange", "broccoli", "carrot", "hot dog", "pizza", "donut", "cake"],
-    ],
+    "food": [*["banana", "apple", "sandwich", "orange", "broccoli", "carrot", "hot dog", "pizza", "donut", "cake"]],
     "furniture": ["chair", "couch", "potted plant", "bed", "dining table", "toilet"],
     "electronic": ["tv", "laptop", "mouse", "remote", "keyboard", "cell phone"],
     "appliance": ["microwave", "oven", "toaster", "sink", "refrigerator"],

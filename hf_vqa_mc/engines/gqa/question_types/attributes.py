@@ -83,12 +83,11 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if asked is None or reference is None:
             continue
         detailed, form = _verify_form(image, kind, asked, reference, rng)
-        attribute = image.ontology.attributes.get(asked)
         text = asked if kind in SIDES else image.predicate(kind, asked)
         look = "look" if reference.head.plural else "looks"
         slots = slots_of(reference) | {"value": text, "noun": spelled(asked), "look": look, "a": with_article(text)}
-        if form == "this" and attribute is not None:
-            slots["a"] = with_article(f"{attribute.adjective or asked} {reference.head.text}")
+        if form == "this":
+            slots["a"] = with_article(f"{image.ontology.attributes[asked].adjective} {reference.head.text}")
         program = then(reference.program, "verify", kind, asked)
         full, local = _states(image, key, kind, value), f"06-{image.names[key]}_{asked}"
         yield Draft(detailed, program, "", VERIFY[form], slots, full, local).yes_no(asked == value)

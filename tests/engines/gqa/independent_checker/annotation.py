@@ -4,22 +4,13 @@ from typing import NamedTuple
 
 from tests.engines.gqa.independent_checker.raw_graph import OPPOSITE, RawGraph
 from tests.engines.gqa.independent_checker.relations import apart, inverse, same_relation
-from tests.engines.gqa.independent_checker.vocabulary import COLOUR_LIKE, MAYBE, NO, SURE, Vocabulary
+from tests.engines.gqa.independent_checker.vocabulary import COLOUR_LIKE, MAYBE, NO, SURE, WORDS, Vocabulary
 
 POSITIONS = {"hposition": ("left", "right"), "vposition": ("top", "bottom")}
 MARGIN = 0.5
 """an object is on the left if its middle is in the left half of the image and it is not ..."""
 ACROSS = 2 / 3
 """... so wide that it reaches beyond two thirds of the image"""
-INDOORS = "bed toilet sink floor ceiling oven refrigerator couch desk bathtub carpet stove".split()
-OUTDOORS = "sky clouds street road sidewalk tree building car grass snow ocean beach field bus bushes ground".split()
-ROOMS = {
-    "bathroom": "toilet bathtub shower",
-    "kitchen": "stove oven refrigerator dishwasher",
-    "bedroom": "bed nightstand",
-    "living room": "couch fireplace",
-}
-"""what is only found inside, only outside, and in one room"""
 YES, NOT, OPEN = "yes", "no", "?"
 
 
@@ -87,8 +78,8 @@ class Annotation:
         rooms = any(
             "room" in self.words.categories(name) for item in self.graph.objects.values() for name in item.names
         )
-        inside = rooms or any(self.named(name).sure for name in INDOORS)
-        outside = any(self.named(name).sure for name in OUTDOORS)
+        inside = rooms or any(self.named(name).sure for name in WORDS["indoors"])
+        outside = any(self.named(name).sure for name in WORDS["outdoors"])
         if value in ("indoors", "outdoors") and inside != outside:
             return "indoors" if inside else "outdoors"
         return OPEN
@@ -97,7 +88,9 @@ class Annotation:
         """The place, if it is annotated, or if there are things of that room and of no other."""
         if self.named(value).wide:
             return value
-        rooms = {room for room, names in ROOMS.items() if any(self.named(name).sure for name in names.split())}
+        rooms = {
+            room for room, names in WORDS["rooms"].items() if any(self.named(name).sure for name in names.split())
+        }
         return value if rooms == {value} else OPEN
 
     def scene_holds(self, kind: str, value: str) -> str:

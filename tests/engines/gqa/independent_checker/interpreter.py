@@ -11,20 +11,7 @@ from typing import Any
 from tests.engines.gqa.independent_checker.annotation import NOT, OPEN, POSITIONS, YES, Annotation, Objects
 from tests.engines.gqa.independent_checker.program import Step, Unreadable, read_program
 from tests.engines.gqa.independent_checker.raw_graph import RawGraph
-from tests.engines.gqa.independent_checker.vocabulary import SURE, Vocabulary
-
-COMPARED = {
-    "older": ("age", "old", "young"),
-    "younger": ("age", "young", "old"),
-    "taller": ("height", "tall", "short"),
-    "shorter": ("height", "short", "tall"),
-    "larger": ("size", "large", "small"),
-    "bigger": ("size", "large", "small"),
-    "smaller": ("size", "small", "large"),
-    "longer": ("length", "long", "short"),
-    "healthier": ("9", "healthy", "unhealthy"),
-    "cleaner": ("cleanliness", "clean", "dirty"),
-}
+from tests.engines.gqa.independent_checker.vocabulary import SURE, WORDS, Vocabulary
 
 
 class Reading:
@@ -340,10 +327,10 @@ class Reading:
     def _compare(self, step: Step, *of: Objects) -> str:
         ones = [self._one(part, index, "compare") for part, index in zip(of, step.inputs, strict=True)]
         keys = [key for key in ones if key is not None]
-        if len(set(keys)) < 2 or step.type not in COMPARED:
+        if len(set(keys)) < 2 or step.type not in WORDS["compared"]:
             self._problem("program: compare", f"{step.type} of {keys}")
             return OPEN
-        kind, more, less = COMPARED[step.type]
+        kind, more, less = WORDS["compared"][step.type]
         for key, other in (keys[:2], keys[1::-1]):
             if self.notes.holds(key, kind, more) == YES and self.notes.holds(other, kind, less) == YES:
                 return self._queried_name(key, step)

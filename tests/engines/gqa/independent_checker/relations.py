@@ -3,35 +3,9 @@
 import re
 from functools import cache
 
-SAME = [
-    {"near", "next to", "beside", "by", "close to", "alongside", "adjacent to"},
-    {"on top of", "on", "atop", "on the top of"},
-    {"in", "inside", "inside of", "within"},
-    {"below", "under", "underneath", "beneath"},
-    {"above", "over"},
-    {"in front of", "before"},
-    {"with", "has", "have", "having"},
-    {"lying on", "laying on"},
-    {"around", "surrounding"},
-]
-INVERSE = {
-    "to the left of": "to the right of",
-    "above": "below",
-    "over": "under",
-    "in front of": "behind",
-    "near": "near",
-    "next to": "next to",
-    "beside": "beside",
-    "touching": "touching",
-}
-INVERSE |= {other: one for one, other in INVERSE.items()}
-APART = [
-    ({"to the left of"}, {"to the right of"}),
-    ({"above", "over", "on", "on top of"}, {"below", "under", "underneath", "beneath"}),
-    ({"in front of"}, {"behind"}),
-    ({"in", "inside"}, {"above", "below"}),
-]
-"""relations that cannot both be"""
+from tests.engines.gqa.independent_checker.vocabulary import WORDS
+
+INVERSE = WORDS["inverse"] | {other: one for one, other in WORDS["inverse"].items()}
 LITTLE = {"is", "are", "a", "an", "the", "be", "being"}
 
 
@@ -57,7 +31,7 @@ def same_relation(one: str, other: str) -> bool:
     """Whether two relations say the same."""
     if stems(one) == stems(other):
         return True
-    return any(one in group and other in group for group in SAME)
+    return any(one in group and other in group for group in WORDS["same"])
 
 
 @cache
@@ -81,5 +55,5 @@ def apart(one: str, other: str) -> bool:
     return any(
         (any(same_relation(one, a) for a in first) and any(same_relation(other, b) for b in second))
         or (any(same_relation(other, a) for a in first) and any(same_relation(one, b) for b in second))
-        for first, second in APART
+        for first, second in WORDS["apart"]
     )

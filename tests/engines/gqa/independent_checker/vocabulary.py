@@ -6,82 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 SURE, MAYBE, NO = 2, 1, 0
-IRREGULAR = dict(
-    pair.split(":")
-    for pair in """
-    cacti:cactus scarves:scarf skis:ski taxis:taxi dice:die oxen:ox
-    people:person men:man women:woman children:child feet:foot teeth:tooth mice:mouse geese:goose leaves:leaf
-    shelves:shelf knives:knife loaves:loaf wolves:wolf halves:half calves:calf bookshelves:bookshelf
-    cookies:cookie movies:movie ties:tie pies:pie hoodies:hoodie veggies:veggie brownies:brownie doilies:doily
-    policemen:policeman potatoes:potato tomatoes:tomato buses:bus glasses:glasses dishes:dish clothes:clothes
-    pants:pants axes:axe selfies:selfie smoothies:smoothie zombies:zombie cd:cd
-    """.split()
-)
-ONE_THING = {"shorts", "jeans", "scissors", "headphones", "sunglasses", "goggles", "binoculars", "pajamas", "tights"}
-"""plural in form, with no singular of the same meaning"""
-WIDER = {
-    "bird": "animal",
-    "fruit": "food",
-    "vegetable": "food",
-    "meat": "food",
-    "baked good": "food",
-    "fast food": "food",
-    "dessert": "food",
-    "sauce": "food",
-    "ingredient": "food",
-    "pastry": "food",
-    "footwear": "clothing",
-    "aircraft": "vehicle",
-    "watercraft": "vehicle",
-    "tree": "plant",
-    "bag": "container",
-    "bottle": "container",
-    "cooking utensil": "utensil",
-    "room": "place",
-    "building": "place",
-    "road": "place",
-    "urban environment": "place",
-    "nature environment": "place",
-    "pokemon": "toy",
-}
-"""categories within categories; the published file has them only one deep"""
-KINDS = dict(
-    pair.split(":")
-    for pair in """
-    jeans:pants cap:hat gentleman:man guy:man lady:woman rose:flower laptop:computer calf:cow hillside:hill
-    t-shirt:shirt toddler:child bookshelf:shelf taxi:car pitcher:player raincoat:coat
-    """.split()
-)
-"""kinds of, among what the published file calls like it, which have no word in common"""
-NO_KINDS = {
-    "bottle cap": "hat",
-    "tree trunk": "pants",
-    "trunk": "pants",
-    "hot dog": "dog",
-    "teddy bear": "animal",
-    "gingerbread man": "person",
-    "snowman": "man",
-}
-NOT_IN = {"lemon": "vegetable", "sidewalk": "road", "walkway": "road", "path": "road"}
-IN_CATEGORY = {
-    "sports equipment": "surfboard racket skateboard snowboard ski skis ball frisbee bat kite",
-    "tableware": "bowl tray dish platter cup plate saucer mug",
-    "container": "can bucket planter basket crate pot vase cooler box jar bottle tank",
-    "accessory": "glasses ring hat scarf belt watch",
-    "clothing": "scarf tie hat jacket glove",
-    "fruit": "lemon coconut",
-    "vegetable": "mushroom",
-    "furniture": "bench",
-    "vehicle": "motorcycle cart",
-    "tool": "scissors",
-    "bag": "suitcase",
-    "bird": "chicken",
-    "building": "hotel",
-    "person": "pitcher",
-    "food": "dinner crust frosting icing",
-}
-"""what is in a category though the published file does not say so"""
+WORDS = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text("utf-8"))
 PLACES = ({"left", "right"}, {"top", "bottom"})
 """of an object in the image"""
 COLOUR_LIKE = {"color": {"tone", "brightness"}}
@@ -140,13 +68,13 @@ class Vocabulary:
         first, _, last = name.rpartition(" ")
         if first and name.endswith("es") and name[:-2] in self.nouns:
             return name[:-2]  # wine glasses, though glasses are glasses
-        if last in IRREGULAR:
-            last = IRREGULAR[last]
+        if last in WORDS["irregular"]:
+            last = WORDS["irregular"][last]
         elif last.endswith("men") and f"{last[:-2]}an" in self.nouns:
             last = f"{last[:-2]}an"
         elif name[:-1] in self.nouns and name.endswith(("is", "us")):
             return name[:-1]
-        elif last not in ONE_THING and last.endswith("s") and not last.endswith(("ss", "us", "is")):
+        elif last not in WORDS["one thing"] and last.endswith("s") and not last.endswith(("ss", "us", "is")):
             last = self._cut(first, last)
         return f"{first} {last}".strip()
 
@@ -186,8 +114,8 @@ class Vocabulary:
         if not found and last != name:
             return self.categories(last)
         for category in list(found):
-            while category in WIDER:
-                category = WIDER[category]
+            while category in WORDS["wider"]:
+                category = WORDS["wider"][category]
                 found.add(category)
         return frozenset(found)
 
@@ -214,19 +142,19 @@ class Vocabulary:
             return SURE
         lemma = self.lemma(wanted)
         categories = self.categories(name)
-        categories -= {NOT_IN.get(one_name, "") for one_name in one}
+        categories -= {WORDS["not in"].get(one_name, "") for one_name in one}
         if lemma in categories or wanted in categories or self._is_kind(one, lemma):
             return SURE
-        if any(NO_KINDS.get(one_name) == lemma for one_name in one):
+        if any(WORDS["no kinds"].get(one_name) == lemma for one_name in one):
             return NO
         return MAYBE if other & self.kinds(name) else NO
 
     def _is_kind(self, names: frozenset[str], wanted: str) -> bool:
         """Whether one of the names is that kind of thing: by a last word of its own, or by the lists above."""
-        if any(NO_KINDS.get(name) == wanted for name in names):
+        if any(WORDS["no kinds"].get(name) == wanted for name in names):
             return False
-        listed = {word for word in names if self.lemma(KINDS.get(word, "")) in self.names_of(wanted)}
-        listed |= {word for word in names if word.rpartition(" ")[2] in IN_CATEGORY.get(wanted, "").split()}
+        listed = {word for word in names if self.lemma(WORDS["kinds"].get(word, "")) in self.names_of(wanted)}
+        listed |= {word for word in names if word.rpartition(" ")[2] in WORDS["in category"].get(wanted, "").split()}
         return bool(listed) or any(word.endswith(f" {wanted}") for word in names)
 
     # values
@@ -309,9 +237,7 @@ def _merged(old: Noun | None, new: Noun) -> Noun:
     if old is None:
         return new
     return Noun(
-        tuple(dict.fromkeys(old.categories + new.categories)),
-        old.kinds + new.kinds,
-        old.synonyms + new.synonyms,
+        tuple(dict.fromkeys(old.categories + new.categories)), old.kinds + new.kinds, old.synonyms + new.synonyms
     )
 
 
