@@ -21,6 +21,7 @@ from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 
+TYPES = ("question type", "answer type")
 COLUMNS = ("split", "question", "answer", "image_id", "question_type", "answer_type")
 NESTED = {"structural type": ("types", "structural"), "semantic type": ("types", "semantic"),
           "group": ("groups", "global"), "origin": ("ans_source",)}  # fmt: skip
@@ -74,9 +75,10 @@ class Data:
         return self.answers.flat if len(self.answers.lengths) else self.targets
 
     def lacks(self, what: str) -> str:
-        """Why figures that need this do not apply; "" if they do."""
+        """Why figures that need this, or types of this name, do not apply; "" if they do."""
         unknown = "the file of captions has none of the dataset's images" if self.captions else ""
         applies, why = {
+            **{name: (name in self.named_types, f"there are no {name}s") for name in (*TYPES, *NESTED)},
             "questions": (self.questions.different, "all questions are empty"),
             "answers": (self.targets.different, "no row has an answer"),
             "annotators": (self.answers.flat.valid.any(), "questions do not have answers of several people"),
@@ -174,8 +176,7 @@ def _data(dataset: str, config: str | None, only: str | None, columns: Columns, 
     names = ", ".join(parts), ", ".join(parts[1:] if config else parts)
     missing = pa.chunked_array([pa.nulls(len(columns["question"]), pa.string())])
     split, question, answer, image, kind, answer_type = (Column.of(columns.get(each, missing)) for each in COLUMNS)
-    types = {"question type": kind, "answer type": answer_type}
-    types = {name: column for name, column in types.items() if column.different > 1}
+    types = {name: one for name, one in zip(TYPES, (kind, answer_type), strict=True) if one.different > 1}
     several = (pc.max(pc.list_value_length(answers)).as_py() or 0) > 1
     return Data(*names, split, question, answer, image, kind, types, Lists(answers) if several else no_lists())
 

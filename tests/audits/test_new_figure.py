@@ -5,7 +5,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.audits.checks import CHECKS
-from hf_vqa_mc.audits.checks.check import ERROR, Check, Issues
+from hf_vqa_mc.audits.checks.check import ERROR, Check
 from hf_vqa_mc.audits.figures import FIGURES, Figure, Found
 from tests.audits.frames import benchmark
 
@@ -19,7 +19,7 @@ def added():
     def unasked(linted):
         asked = np.array([text.endswith("?") for text in linted.data.questions.texts])
         rows = np.flatnonzero(~asked[linted.data.questions.codes])
-        return Issues(linted.rows[rows], ["no question mark"] * len(rows))
+        return linted.issues(rows, ["no question mark"] * len(rows))
 
     FIGURES.add(Figure("marks", "Question marks", "", "Question marks.", question_marks, ("bars", "text", "marks")))
     CHECKS.add(Check("unasked", ERROR, "the question has no question mark", "add it", unasked))

@@ -1,14 +1,14 @@
 """The checks of the linter, one declaration each; your package adds one with ``CHECKS.add(Check(...))``."""
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, Issues, read_linted
+from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, Issues, Linted, read_linted
 from hf_vqa_mc.audits.checks.leaks import LEAKS
 from hf_vqa_mc.audits.checks.rows import ROWS, TEXTS
 from hf_vqa_mc.data.cells import as_text
@@ -42,31 +42,35 @@ class Linting:
 
     def counts(self) -> dict[Check, int]:
         """Number of issues of each check that has some, the most severe checks first."""
-        found = dict(zip(*(part.to_pylist() for part in pc.value_counts(self.issues["check"]).flatten()), strict=True))
+        found = Counter(self.issues["check"].to_pylist())
         return {check: found[check.name] for check in _ordered() if check.name in found}
 
 
-def read_known(path: Path) -> pa.Table:
-    """Known issues, with check, question_id and, optionally, split, of a file that the linter wrote or any table."""
+def read_known(path: Path) -> pa.Table | None:
+    """Known issues, with check, question_id and, optionally, split, of a file that the linter wrote or any table.
+
+    None if there are none.
+    """
     if not path.is_file():
         raise InputError(f"--ignore {path}: no such file")
     printed = read_json(path) if file_form(path) == "json" else None
-    table = read_file(path) if not isinstance(printed, dict) or printed.get("issues") else pa.table({})
-    for name in ("check", "question_id"):
-        if name not in table.column_names:
-            if table.num_rows:
-                raise InputError(
-                    f"--ignore {path}: no column {name!r}; expected check, question_id and, optionally, split"
-                )
-            table = table.append_column(name, pa.array([], pa.string()))
-    known = table.select([name for name in KEY if name in table.column_names])
-    for index, name in enumerate(known.column_names):
-        texts = pc.fill_null(as_text(known[name]), "")
+    if isinstance(printed, dict) and not printed.get("issues"):
+        return None
+    table = read_file(path)
+    if not table.num_rows:
+        return None
+    if missing := [name for name in ("check", "question_id") if name not in table.column_names]:
+        raise InputError(
+            f"--ignore {path}: no column {missing[0]!r}; expected check, question_id and, optionally, split"
+        )
+    columns = {}
+    for name in (name for name in KEY if name in table.column_names):
+        texts = pc.fill_null(as_text(table[name]), "")
         guarded = pc.is_in(pc.utf8_slice_codeunits(texts, 0, 2), pa.array(GUARDED))
-        known = known.set_column(index, name, pc.if_else(guarded, pc.utf8_slice_codeunits(texts, 1), texts))
-    for name in known["check"].unique().to_pylist():
+        columns[name] = pc.if_else(guarded, pc.utf8_slice_codeunits(texts, 1), texts)
+    for name in columns["check"].unique().to_pylist():
         CHECKS.find(name)
-    return known
+    return pa.table(columns)
 
 
 def lint_benchmark(
@@ -74,23 +78,11 @@ def lint_benchmark(
 ) -> Linting:
     """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out."""
     linted = read_linted(options, progress, skip_images)
-    parts = []
-    for done, check in enumerate(_ordered()):
-        progress("checks", done, len(CHECKS))
-        found = check.find(linted)
-        rows = np.asarray(found.rows, np.int64)
-        if len(rows):
-            order = np.argsort(rows, kind="stable")
-            details = [found.details[index][:DETAIL] if found.details else "" for index in order.tolist()]
-            named = {"check": pa.repeat(check.name, len(rows)), "severity": pa.repeat(check.severity, len(rows))}
-            where = linted.locations(rows[order])
-            parts.append(pa.table({**named, **where, "detail": pa.array(details, pa.string())}))
-    progress("checks", len(CHECKS), len(CHECKS))
-    issues = pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
+    issues = _issues(linted)
     if options.split is not None and len(issues):
         issues = issues.filter(pc.fill_null(pc.equal(issues["split"], options.split), True))
     ignored, stale = 0, list[str]()
-    if known is not None and len(known):
+    if known is not None:
         # by check, split and question id; without the split if the list has none
         keys, known_keys = (
             pc.binary_join_element_wise(*(pc.fill_null(as_text(table[name]), "") for name in known.column_names), "\0")
@@ -102,12 +94,23 @@ def lint_benchmark(
         issues, ignored = issues.filter(pc.invert(is_known)), int(pc.sum(is_known).as_py() or 0)
     benchmark = linted.benchmark
     left_out = [f"split {name} was left out: {why}" for name, why in benchmark.left_out.items() if "(" not in name]
-    rows_checked = sum(table.num_rows for name, table in linted.tables.items() if options.split in (None, name))
-    return Linting(
-        benchmark.dataset, rows_checked, benchmark.read_as, [*benchmark.notes, *left_out], issues, ignored, stale
-    )
+    rows = sum(table.num_rows for name, table in linted.tables.items() if options.split in (None, name))
+    return Linting(benchmark.dataset, rows, benchmark.read_as, [*benchmark.notes, *left_out], issues, ignored, stale)
 
 
-def _ordered() -> Sequence[Check]:
+def _issues(linted: Linted) -> pa.Table:
+    """The issues that all checks find, see `Linting.issues`."""
+    parts = []
+    for done, check in enumerate(_ordered()):
+        linted.progress("checks", done, len(CHECKS))
+        if found := sorted(check.find(linted), key=itemgetter(0)):
+            named = {"check": pa.repeat(check.name, len(found)), "severity": pa.repeat(check.severity, len(found))}
+            details = pa.array([detail[:DETAIL] for _, detail in found], pa.string())
+            parts.append(pa.table({**named, **linted.locations([row for row, _ in found]), "detail": details}))
+    linted.progress("checks", len(CHECKS), len(CHECKS))
+    return pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
+
+
+def _ordered() -> list[Check]:
     """The checks, the most severe first."""
     return sorted(CHECKS.values(), key=lambda check: SEVERITIES.index(check.severity))

@@ -1,11 +1,12 @@
-"""The declaration of a check, what it reads of a benchmark, and the issues that it finds."""
+"""The declaration of a check, and what it reads of a benchmark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
+from itertools import repeat
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,17 +30,8 @@ ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
 THREADS = 4
 WHOLE = -1  # row of an issue of the whole benchmark
 
-
-class Issues(NamedTuple):
-    """The locations of a check's issues."""
-
-    rows: NDArray[np.int64] | Sequence[int]  # of all splits, see `Linted.rows`; `WHOLE` for no single row
-    details: Sequence[str] = ()  # one for each; () for none
-
-
-def of_the_whole(details: Sequence[str]) -> Issues:
-    """Issues of no single row."""
-    return Issues([WHOLE] * len(details), details)
+Issues: TypeAlias = Iterable[tuple[int, str]]
+"""Row among the rows of all splits, or WHOLE, and detail of each issue; "" for no detail."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +80,10 @@ class Linted:
         """Each split's name and its rows of `data`."""
         return {name: np.flatnonzero(self.data.splits.codes == n) for n, name in enumerate(self.data.splits.texts)}
 
+    def issues(self, rows: NDArray[np.int64] | NDArray[np.bool_], details: Iterable[str] | None = None) -> Issues:
+        """Issues of rows of `data`, with a detail of each or none."""
+        return zip(self.rows[rows].tolist(), repeat("") if details is None else details, strict=False)
+
     @property
     def own_columns(self) -> list[str]:
         """The columns that all splits have, without those of choices and labels, and those that this package adds."""
@@ -95,14 +91,14 @@ class Linted:
         shared = set.intersection(*(set(split.original.column_names) for split in self.splits)) - others
         return [name for name in self.splits[0].original.column_names if name in shared]
 
-    def locations(self, rows: NDArray[np.int64]) -> dict[str, pa.Array]:
+    def locations(self, rows: NDArray[np.int64] | Sequence[int]) -> dict[str, pa.Array]:
         """Split, row in the split (from 1) and question id of rows of all splits; null for `WHOLE`."""
-        starts = np.cumsum([0, *(table.num_rows for table in self.tables.values())])
+        rows, starts = np.asarray(rows), np.cumsum([0, *(table.num_rows for table in self.tables.values())])
         split, missing = np.searchsorted(starts, rows, side="right") - 1, rows < 0
         return {
-            "split": pa.array(list(self.tables)).take(pa.array(np.where(missing, 0, split), mask=missing)),
+            "split": pa.array(list(self.tables)).take(pa.array(split, mask=missing)),
             "row": pa.array(rows - starts[split] + 1, mask=missing),
-            "question_id": self.ids.take(pa.array(np.where(missing, 0, rows), mask=missing)),
+            "question_id": self.ids.take(pa.array(rows, mask=missing)),
         }
 
     @cached_property
@@ -115,7 +111,7 @@ class Linted:
         codes, first = np.unique(self.data.images.codes, return_index=True)
         wanted = [locations[row] for row in first[codes >= 0].tolist()]
         with ThreadPoolExecutor(THREADS) as pool:
-            checked = pool.map(lambda one: _check_image(*one), wanted)
+            checked = pool.map(_check_image, *zip(*wanted, strict=True))
             for done, (code, image) in enumerate(zip(codes[codes >= 0].tolist(), checked, strict=True), 1):
                 found[code] = image
                 self.progress("images", done, len(wanted))
@@ -144,8 +140,7 @@ def read_linted(options: BenchmarkOptions, progress: Progress, skip_images: bool
     """Read a benchmark and set aside the rows that cannot be read."""
     progress("opening", 0, 1)
     opened = open_tables(options.dataset, options.config)
-    tables, ids, firsts = dict[str, pa.Table](), [], dict[str, int]()
-    notes: tuple[str, ...] = ()
+    tables, ids, firsts, notes = dict[str, pa.Table](), [], dict[str, int](), list[str]()
     for name, table in opened.tables.items():
         firsts[name] = first = sum(one.num_rows for one in tables.values())
         tables[name] = table.append_column(ROW_NUMBER, pa.array(np.arange(first, first + table.num_rows)))

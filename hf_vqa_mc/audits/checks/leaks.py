@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues, Linted
 from hf_vqa_mc.audits.checks.rows import matches
 from hf_vqa_mc.audits.rows import BLOCKS, LEAST_ROWS, PERIODS, row_blocks
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
@@ -34,7 +34,7 @@ def _questions(linted: Linted) -> Issues:
     codes, valid = linted.data.row_keys
     if not linted.data.images.valid.any():
         codes = pairs(np.unique(codes, return_inverse=True)[1], linted.data.targets.comparable.codes)
-    return Issues(linted.rows[_in_train(codes, valid, linted)])
+    return linted.issues(_in_train(codes, valid, linted))
 
 
 def _images(linted: Linted) -> Issues:
@@ -44,7 +44,7 @@ def _images(linted: Linted) -> Issues:
     for code, one in linted.images.items():
         content[code] = firsts.setdefault(one.digest or f"\0{code}", code)
     rows = _in_train(content[images.codes], images.valid, linted)
-    return Issues(linted.rows[rows], [f"image {shown(images.texts[code])}" for code in images.codes[rows].tolist()])
+    return linted.issues(rows, (f"image {shown(images.texts[code])}" for code in images.codes[rows].tolist()))
 
 
 def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
@@ -58,15 +58,12 @@ def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
 
 
 def _predictive(linted: Linted) -> Issues:
-    found = []
     for split, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         labels = linted.data.labels[rows]
         for what, groups in _groupings(linted, rows):
             gain, p = _predicted(groups, labels)
             if p < PREDICTS_P and gain > PREDICTS_GAIN:
-                more = f"{gain:.1%} more rows than the most frequent label"
-                found.append(f"{split}: {what} predicts the label in {more}")
-    return of_the_whole(found)
+                yield WHOLE, f"{split}: {what} predicts the label in {gain:.1%} more rows than the most frequent label"
 
 
 def _groupings(linted: Linted, rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
@@ -99,32 +96,28 @@ def _predicted(groups: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[fl
 
 
 def _repeating(linted: Linted) -> Issues:
-    targets, found = linted.data.targets.comparable, []
+    targets = linted.data.targets.comparable
     for name, column in _columns(linted):
         keys = column.comparable
         as_target = np.append(pc.fill_null(pc.index_in(keys.distinct, targets.distinct), -2).to_numpy(), -2)
         share = float((as_target[keys.codes] == targets.codes).mean())
         if share >= REPEATS:
-            found.append(f"column {shown(name)} is the target in {share:.1%} of the rows")
-    return of_the_whole(found)
+            yield WHOLE, f"column {shown(name)} is the target in {share:.1%} of the rows"
 
 
 def _named(linted: Linted) -> Issues:
     names = [*named(linted.own_columns, (*IMAGE_PATH, *IMAGE_ID, "image")), *named(linted.own_columns, QUESTION_ID)]
-    flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
-    rows, details = [np.zeros(0, np.int64)], list[str]()
+    choices, is_target = linted.data.choices, linted.data.is_target
     for name, column in _columns(linted):
         if name not in names or not matches("[A-Za-z]{3}", column).any():
             continue
-        inside = _contained(flat, of_rows, column)
-        of_target = inside[linted.data.is_target]
-        of_decoys = np.add.reduceat(inside & ~linted.data.is_target, linted.data.choices.starts, dtype=np.int64)
-        gain = of_target.mean() - (of_decoys / np.maximum(linted.data.choices.lengths - 1, 1)).mean()
+        inside = _contained(choices.flat, choices.rows, column)
+        of_target = inside[is_target]
+        of_decoys = np.add.reduceat(inside & ~is_target, choices.starts, dtype=np.int64)
+        gain = of_target.mean() - (of_decoys / np.maximum(choices.lengths - 1, 1)).mean()
         if gain > NAMED_GAIN:
             at = np.flatnonzero(of_target & (of_decoys == 0))
-            rows.append(at)
-            details += [f"{name} {shown(column.texts[code])}" for code in column.codes[at].tolist()]
-    return Issues(linted.rows[np.concatenate(rows)], details)
+            yield from linted.issues(at, (f"{name} {shown(column.texts[code])}" for code in column.codes[at].tolist()))
 
 
 def _contained(choices: Column, of_rows: NDArray[np.int64], names: Column) -> NDArray[np.bool_]:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, Check, Issues, Linted, of_the_whole
+from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues, Linted
 from hf_vqa_mc.audits.figures.choices import position_test
 from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
@@ -26,28 +27,22 @@ difference is significant."""
 
 
 def _faulty(kind: str, linted: Linted) -> Issues:
-    found = [one for one in linted.faulty if one.kind == kind]
-    return Issues([one.row for one in found], [one.message for one in found])
+    return [(one.row, one.message) for one in linted.faulty if one.kind == kind]
 
 
 def _without_choices(linted: Linted) -> Issues:
     """Rows without choices, in splits whose other rows have some."""
     every = np.concatenate([linted.tables[split.name][ROW_NUMBER].to_numpy() for split in linted.splits])
-    return Issues(np.setdiff1d(every, [*linted.rows, *(one.row for one in linted.faulty)]))
+    return [(row, "") for row in np.setdiff1d(every, [*linted.rows, *(one.row for one in linted.faulty)]).tolist()]
 
 
 def _repeated_ids(linted: Linted) -> Issues:
-    rows, details = list[int](), list[str]()
     for table in linted.tables.values():
         for name in named(table.column_names, QUESTION_ID)[:1]:
             if pa.types.is_integer(table[name].type) or is_text(table[name].type):
                 ids = as_text(table[name])
-                found = repeats(ids)
-                rows += table[ROW_NUMBER].to_numpy()[found[:, 1]].tolist()
-                details += [
-                    f"{name} {shown(ids[row].as_py())}, as in row {first + 1}" for first, row in found.tolist()
-                ]
-    return Issues(rows, details)
+                for first, row in repeats(ids).tolist():
+                    yield table[ROW_NUMBER][row].as_py(), f"{name} {shown(ids[row].as_py())}, as in row {first + 1}"
 
 
 def _contradictory(linted: Linted) -> Issues:
@@ -56,7 +51,7 @@ def _contradictory(linted: Linted) -> Issues:
     group = grouped(linted.data.splits.codes[at], images.codes[at], questions.codes[at])
     of_group, _ = unpaired(np.unique(pairs(group, targets.comparable.codes[at])))
     found = at[np.isin(group, np.flatnonzero(np.bincount(of_group) > 1))]
-    return Issues(linted.rows[found], [f"target {shown(targets.texts[one])}" for one in targets.codes[found].tolist()])
+    return linted.issues(found, (f"target {shown(targets.texts[one])}" for one in targets.codes[found].tolist()))
 
 
 def _repeated(are_rotated: bool, linted: Linted) -> Issues:
@@ -68,7 +63,7 @@ def _repeated(are_rotated: bool, linted: Linted) -> Issues:
     first, at = first[first != at], at[first != at]
     of_kind = _rotated(linted, at, first) == are_rotated
     rows = linted.locations(linted.rows[first[of_kind]])["row"].to_pylist()
-    return Issues(linted.rows[at[of_kind]], [f"as in row {row}" for row in rows])
+    return linted.issues(at[of_kind], (f"as in row {row}" for row in rows))
 
 
 def _rotated(linted: Linted, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -84,7 +79,6 @@ def _rotated(linted: Linted, rows: NDArray[np.int64], others: NDArray[np.int64])
 
 
 def _unbalanced(linted: Linted) -> Issues:
-    found = []
     for name, rows in linted.rows_by_split.items() if linted.data.ordered else ():
         sizes, labels = linted.data.choices.lengths[rows], linted.data.labels[rows]
         expected, _, p = position_test(labels, sizes)
@@ -92,9 +86,8 @@ def _unbalanced(linted: Linted) -> Issues:
         apart = np.abs(shares - expected / len(rows))
         if p < UNBALANCED_P and apart.max() > UNBALANCED_SHARE:
             at = int(apart.argmax())
-            found.append(f"{name}: position {at + 1} has {shares[at]:.1%} of the targets instead of "
-                         f"{expected[at] / len(rows):.1%}")  # fmt: skip
-    return of_the_whole(found)
+            share = f"{shares[at]:.1%} of the targets instead of {expected[at] / len(rows):.1%}"
+            yield WHOLE, f"{name}: position {at + 1} has {share}"
 
 
 def _images(is_missing: bool, linted: Linted) -> Issues:
@@ -114,7 +107,7 @@ def _of_images(linted: Linted, details: dict[int, str]) -> Issues:
     """The rows with these images."""
     codes = linted.data.images.codes
     rows = np.flatnonzero(np.isin(codes, list(details)))
-    return Issues(linted.rows[rows], [details[code] for code in codes[rows].tolist()])
+    return linted.issues(rows, map(details.__getitem__, codes[rows].tolist()))
 
 
 ROWS = (
@@ -138,15 +131,15 @@ ROWS = (
           "circular evaluation", "keep the rows; count a question only if all its rotations are answered correctly",
           partial(_repeated, True)),
     Check("untyped", NOTE, "the row has no question type, others have", "add the type",
-          lambda linted: Issues(linted.rows[~linted.data.types.valid & linted.data.types.valid.any()])),
+          lambda linted: linted.issues(~linted.data.types.valid & linted.data.types.valid.any())),
     Check("unbalanced_positions", WARNING, "the target is not equally often at each position (chi-square, p < 0.001)",
           "shuffle the choices; vqa-mc remedy does so", _unbalanced),
     Check("missing_images", ERROR, "the image is missing or cannot be read", "add it, or remove the row",
           partial(_images, True)),
     Check("damaged_images", ERROR, "the image cannot be decoded", "replace it", partial(_images, False)),
     Check("unread_images", NOTE, "images or videos that rows name were not read", "name the images' folder: --images",
-          lambda linted: of_the_whole([f"{split.name}: {split.images_missing}" for split in linted.splits
-                                       if split.images_missing])),
+          lambda linted: [(WHOLE, f"{split.name}: {split.images_missing}") for split in linted.splits
+                          if split.images_missing]),
     Check("repeated_images", WARNING, "another image has the same content", "give both the same image id",
           _repeated_images),
 )  # fmt: skip
@@ -172,25 +165,19 @@ def matches(pattern: str, column: Column) -> NDArray[np.bool_]:
 
 def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
     """The questions and choices whose text is hit."""
-    rows, details, choices = [], list[str](), linted.data.choices
-    columns = {
-        "question": (linted.data.questions, np.arange(len(linted.data))),
-        "choice": (choices.flat, choices.rows),
-    }
+    data = linted.data
+    columns = {"question": (data.questions, np.arange(len(data))), "choice": (data.choices.flat, data.choices.rows)}
     for what in where:
         column, of_rows = columns[what]
         at = np.flatnonzero(np.append(hits(column), False)[column.codes])
-        rows.append(linted.rows[of_rows[at]])
         names = {code: f"{what} {shown(column.texts[code])}" for code in np.unique(column.codes[at]).tolist()}
-        details += [names[code] for code in column.codes[at].tolist()]
-    return Issues(np.concatenate(rows), details)
+        yield from linted.issues(of_rows[at], map(names.__getitem__, column.codes[at].tolist()))
 
 
 def _blank_texts(linted: Linted) -> Issues:
     """White space only, and empty questions, which have no code."""
-    found = in_texts(partial(matches, r"^\s*$"), BOTH, linted)
-    empty = linted.rows[linted.data.questions.codes < 0]
-    return Issues(np.concatenate([found.rows, empty]), [*found.details, *["question ''"] * len(empty)])
+    yield from in_texts(partial(matches, r"^\s*$"), BOTH, linted)
+    yield from linted.issues(linted.data.questions.codes < 0, repeat("question ''"))
 
 
 def _marked_up(column: Column) -> NDArray[np.bool_]:
@@ -215,15 +202,13 @@ def is_mojibake(text: str) -> bool:
 
 def _empty_cells(linted: Linted) -> Issues:
     """Empty cells before a row's last choice."""
-    rows, details = [], list[str]()
     for split in linted.splits:
         cells = linted.benchmark.spec.read(split.original, split.location).cells
         empty = np.flatnonzero(~cells.filled)
         position = empty - cells.starts[cells.rows[empty]]
         inside = position < cells.ends[cells.rows[empty]]
-        rows.append(split.original[ROW_NUMBER].to_numpy()[cells.rows[empty[inside]]])
-        details += [f"choice {letter(index)}" for index in position[inside].tolist()]
-    return Issues(np.concatenate(rows), details)
+        rows = split.original[ROW_NUMBER].to_numpy()[cells.rows[empty[inside]]].tolist()
+        yield from zip(rows, (f"choice {letter(index)}" for index in position[inside].tolist()), strict=True)
 
 
 def _letters(linted: Linted) -> Issues:
@@ -234,8 +219,7 @@ def _letters(linted: Linted) -> Issues:
     position = np.arange(len(flat.codes)) - listed.starts[listed.rows]
     lettered = np.add.reduceat(numbers[flat.codes] == position, listed.starts)
     rows = np.flatnonzero(lettered == listed.lengths)
-    first = flat.codes[listed.starts[rows]].tolist()
-    return Issues(linted.rows[rows], [shown(flat.texts[code]) for code in first])
+    return linted.issues(rows, (shown(flat.texts[code]) for code in flat.codes[listed.starts[rows]].tolist()))
 
 
 def _equal(linted: Linted) -> Issues:
@@ -243,13 +227,10 @@ def _equal(linted: Linted) -> Issues:
     both = pairs(of_rows, official_texts(flat.distinct).dictionary_encode().indices.to_numpy()[flat.codes])
     order = np.argsort(both, kind="stable")
     again = np.flatnonzero(both[order][1:] == both[order][:-1]) + 1
-    rows, details = list[int](), list[str]()
     for first, later in zip(order[again - 1].tolist(), order[again].tolist(), strict=True):
         one, other = (flat.texts[flat.codes[cell]] for cell in (first, later))
         if not differ_in_case(one, other):
-            rows.append(int(linted.rows[of_rows[later]]))
-            details.append(f"{shown(one)} and {shown(other)}")
-    return Issues(rows, details)
+            yield int(linted.rows[of_rows[later]]), f"{shown(one)} and {shown(other)}"
 
 
 BOTH, CHOICE = ("question", "choice"), ("choice",)

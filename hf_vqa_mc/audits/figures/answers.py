@@ -1,6 +1,6 @@
 """Figures of answers: lengths, agreement of annotators, coverage; answers and their entropy by question type."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.figure import Figure, Found, Number, Share, Table, distribution, figure, share, table
+from hf_vqa_mc.audits.figures.figure import (
+    Figure,
+    Found,
+    Number,
+    Share,
+    Table,
+    distribution,
+    figure,
+    share,
+    table,
+    value_counts,
+)
 from hf_vqa_mc.audits.figures.questions import by_beginning, lengths
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
@@ -32,7 +43,7 @@ def answer_lengths(data: Data) -> Found:
     found = lengths(words, answers.counts, "answers")
     shares = dict(zip(found.table["words"], found.table["share"], strict=True))
     names = {"one word": 1, "two words": 2, "three words": 3}
-    numbers: dict[str, Number] = {name: shares.get(count, Share(0)) for name, count in names.items()}
+    numbers = {name: shares.get(count, Share(0)) for name, count in names.items()}
     one_word = int(((words == 1) & (answers.counts > 0)).sum())
     return Found({**numbers, "different one-word answers": one_word, **found.numbers}, found.table)
 
@@ -55,9 +66,8 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], ...]:
 def unique_answers(data: Data) -> Found:
     """Share of the questions by their number of different answers; answers are different if their texts are."""
     _, different, _, given = _per_question(data)
-    values, counts = np.unique(different, return_counts=True)
-    numbers: dict[str, Number] = {"mean": float(different.mean()), "annotators per question": float(given.mean())}
-    return Found(numbers, distribution("different answers", values.tolist(), counts))
+    numbers = {"mean": float(different.mean()), "annotators per question": float(given.mean())}
+    return Found(numbers, value_counts("different answers", different))
 
 
 @figure("Agreement of annotators by their confidence", "Antol et al. 2015, Figure 6",
@@ -86,9 +96,8 @@ def agreement(data: Data) -> Found:
     _, _, most, given = _per_question(data)
     groups = np.bincount(np.digitize(most, (DISAGREE, AGREE)), minlength=len(GROUPS))
     shares = {name: share(count, len(most)) for name, count in zip(GROUPS[::-1], groups[::-1], strict=True)}
-    numbers: dict[str, Number] = {**shares, "mean": float(most.mean()), "annotators, at most": int(given.max())}
-    values, counts = np.unique(most, return_counts=True)
-    return Found(numbers, distribution("annotators", values.tolist(), counts))
+    numbers = {**shares, "mean": float(most.mean()), "annotators, at most": int(given.max())}
+    return Found(numbers, value_counts("annotators", most))
 
 
 @figure("Yes, no and numbers", "Antol et al. 2015, section 4.2", ("bars", "answer", "share"), ("answers",))
@@ -127,8 +136,8 @@ def coverage(data: Data) -> Found:
     def covered(name: str, rank: int) -> Share:
         return share(sums[name][min(rank, len(sums[name])) - 1], sums[name][-1])
 
-    numbers: dict[str, Number] = {f"{rank:,} most frequent, of {name}": covered(name, rank)
-                                  for name in sums for rank in (10, TOP) if rank <= most}  # fmt: skip
+    numbers = {f"{rank:,} most frequent, of {name}": covered(name, rank)
+               for name in sums for rank in (10, TOP) if rank <= most}  # fmt: skip
     return Found(numbers, {"answers": ranks, **{name: [covered(name, rank) for rank in ranks] for name in sums}})
 
 
@@ -191,8 +200,7 @@ def _parts(groups: Column, answers: Column, names: Sequence[str], most: int | No
 @figure("Steps of reasoning", "Hudson and Manning 2019, Figure 14", ("bars", "steps", "share"), ("programs",))
 def steps(data: Data) -> Found:
     """Operations of each question's program."""
-    distinct, counts = np.unique(data.steps, return_counts=True)
-    return Found({"mean": float(data.steps.mean())}, distribution("steps", distinct.tolist(), counts))
+    return Found({"mean": float(data.steps.mean())}, value_counts("steps", data.steps))
 
 
 def _crossed(name: str, title: str, source: str, sentence: str, kinds: tuple[str, str], *chart: str) -> Figure:
@@ -210,30 +218,28 @@ def _crossed(name: str, title: str, source: str, sentence: str, kinds: tuple[str
 
 def _types(what: str, source: str) -> Figure:
     """The table of types."""
-
-    def compute(data: Data) -> Found:
-        return types(data.named_types[what], data) if what in data.named_types else Found(why=f"there are no {what}s")
-
-    sentence = "Questions, different answers, most frequent answer and entropy of the answers (bits) of each."
-    chart = ("bars", "type", "share")
-    return Figure(f"{what.replace(' ', '_')}s", f"{what.capitalize()}s", source, sentence, compute, chart)
+    return Figure(
+        f"{what.replace(' ', '_')}s", f"{what.capitalize()}s", source,
+        "Questions, different answers, most frequent answer and entropy of the answers (bits) of each.",
+        lambda data: types(data.named_types[what], data), ("bars", "type", "share"), (what,),
+    )  # fmt: skip
 
 
-def _answers_by(what: str) -> Figure:
+def _answers_by(what: str, column: Callable[[Data], Column], *needs: str) -> Figure:
     """The answers of each type."""
-
-    def compute(data: Data) -> Found:
-        column = by_beginning(data) if what == "beginning" else data.named_types.get(what)
-        if column is None:
-            return Found(why=f"there are no {what}s")
-        return Found({}, _parts(column, data.targets, ("type", "answer", "questions", "share"), SHOWN))
-
+    names = ("type", "answer", "questions", "share")
     return Figure(
         f"answers_by_{what.replace(' ', '_')}", f"Answers by {what}",
         "Antol et al. 2015, Figure 5; Goyal et al. 2017, section 3; Kafle and Kanan 2017, Figure 3",
         f"The {SHOWN} most frequent answers of each; the empty rest are others. Equal colors are equal answers, but "
-        "for gray: all others.", compute, ("stacked", "type", "answer", "share"), ("answers",),
+        "for gray: all others.", lambda data: Found({}, _parts(column(data), data.targets, names, SHOWN)),
+        ("stacked", "type", "answer", "share"), ("answers", *needs),
     )  # fmt: skip
+
+
+def _of_types(what: str, source: str) -> tuple[Figure, Figure]:
+    """The table of types, and their answers."""
+    return _types(what, source), _answers_by(what, lambda data: data.named_types[what], what)
 
 
 @figure("Entropy of the answers by beginning", "Goyal et al. 2017, section 3", ("bars", "type", "entropy"),
@@ -246,10 +252,10 @@ def entropy_by_beginning(data: Data) -> Found:
 ANSWERS = (
     answer_kinds, answer_lengths, most_frequent_answers, coverage, unique_answers, agreement, confidence,
     entropy_by_beginning,
-    _answers_by("beginning"),
-    _types("question type", "Kafle and Kanan 2017, Table 2"), _answers_by("question type"),
-    _types("answer type", "Antol et al. 2015, section 4.2"), _answers_by("answer type"),
-    _types("group", "Hudson and Manning 2019, section 3.5 and Figure 5"), _answers_by("group"),
+    _answers_by("beginning", by_beginning),
+    *_of_types("question type", "Kafle and Kanan 2017, Table 2"),
+    *_of_types("answer type", "Antol et al. 2015, section 4.2"),
+    *_of_types("group", "Hudson and Manning 2019, section 3.5 and Figure 5"),
     _crossed("structural_types", "Structural and semantic types", "Hudson and Manning 2019, Figure 6 and Table 3",
              "GQA's types: what the program does last, and what it is about.", ("structural type", "semantic type"),
              "stacked", "structural type", "semantic type", "share"),

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.figure import Found, Number, distribution, figure, share, table
+from hf_vqa_mc.audits.figures.figure import Found, Number, distribution, figure, share, table, value_counts
 from hf_vqa_mc.audits.texts import pairs
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -16,10 +16,9 @@ from hf_vqa_mc.text.wordnet import load_wordnet
 @figure("Choices per question", "Chao et al. 2018, Table 2", ("bars", "choices", "share"), ("choices",))
 def choices(data: Data) -> Found:
     """Share of the questions by their number of choices."""
-    distinct, counts = np.unique(data.choices.lengths, return_counts=True)
     chance = float((1 / data.choices.lengths).mean())
     return Found({"random guessing": share(chance, 1), "different choices": data.choices.flat.different},
-                 distribution("choices", distinct.tolist(), counts))  # fmt: skip
+                 value_counts("choices", data.choices.lengths))  # fmt: skip
 
 
 def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], float, float]:
@@ -61,7 +60,7 @@ def choice_lengths(data: Data) -> Found:
     longest = np.maximum.reduceat(per_choice, listed.starts)
     is_longest = per_choice == longest[listed.rows]
     ties = np.add.reduceat(is_longest, listed.starts)
-    numbers: dict[str, Number] = {
+    numbers = {
         "target is the longest (ties share)": share((is_longest[is_target] / ties).sum(), len(data)),
         "expected": share((1 / listed.lengths).mean(), 1),
     }
@@ -87,16 +86,15 @@ def wordnet(data: Data) -> Found:
     known = np.array([any(one.base_forms(word) for one in lexicons) for word in words.vocabulary], bool)
     covered = np.bincount(words.texts[known[words.numbers]], minlength=len(column.texts)) > 0
     shares = {name: share(covered[column.codes[mask]].sum(), mask.sum()) for name, mask in masks.items()}
-    return Found({**shares}, {"choices": list(shares), "covered": list(shares.values())})
+    return Found(shares, {"choices": list(shares), "covered": list(shares.values())})
 
 
 @figure("Questions per image", "Chao et al. 2018, Table 2", ("bars", "questions per image", "share"), ("images",))
 def image_reuse(data: Data) -> Found:
     """Share of the images by their number of questions."""
     per_image = data.images.counts[data.images.counts > 0]
-    distinct, counts = np.unique(per_image, return_counts=True)
     return Found({"mean": float(per_image.mean()), "most": int(per_image.max())},
-                 distribution("questions per image", distinct.tolist(), counts, "images"))  # fmt: skip
+                 value_counts("questions per image", per_image, "images"))  # fmt: skip
 
 
 def _keys(data: Data) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:

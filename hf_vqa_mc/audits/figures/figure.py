@@ -1,8 +1,11 @@
 """The declaration of a figure, what it finds in a dataset, and the description of datasets."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
 from hf_vqa_mc.errors import InputError
@@ -21,7 +24,7 @@ Table: TypeAlias = dict[str, list[Any]]
 class Found:
     """What a figure finds in a dataset."""
 
-    numbers: dict[str, Number] = field(default_factory=dict)  # headline figures
+    numbers: Mapping[str, Number] = field(default_factory=dict)  # headline figures
     table: Table = field(default_factory=dict)  # columns of texts, integers, floats or `Share`; None: an empty cell
     why: str = ""  # why it does not apply to the dataset
 
@@ -77,6 +80,12 @@ def distribution(name: str, values: Iterable[Any], counts: Iterable[float], of_w
     return {name: list(values), of_what: numbers, "share": [share(count, sum(numbers)) for count in numbers]}
 
 
+def value_counts(name: str, values: NDArray[np.int64], of_what: str = "questions") -> Table:
+    """The distribution of integers."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return distribution(name, distinct.tolist(), counts, of_what)
+
+
 def number_text(value: Any) -> str:  # noqa: ANN401  a cell
     """A cell as text.
 
@@ -130,7 +139,8 @@ def describe_data(datasets: Sequence[Data], chosen: Sequence[Figure], progress: 
     names = next(one for one in (short, long, numbered) if len(set(one)) == len(one))
     for done, one in enumerate(chosen):
         progress("figures", done, len(chosen))
-        found = [_found(one, data) for data in datasets]
+        reasons = [next(filter(None, map(data.lacks, one.needs)), "") for data in datasets]
+        found = [Found(why=why) if why else one.compute(data) for why, data in zip(reasons, datasets, strict=True)]
         if all(side.why for side in found):
             left_out[one.name] = "; ".join(dict.fromkeys(side.why for side in found))
         else:
@@ -138,11 +148,6 @@ def describe_data(datasets: Sequence[Data], chosen: Sequence[Figure], progress: 
     progress("figures", len(chosen), len(chosen))
     if not figures:
         raise InputError(f"no figure applies: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    notes = [(name, note) for name, data in zip(names, datasets, strict=True) for note in data.notes]
-    notes_shown = [f"{name}: {note}" if len(names) > 1 else note for name, note in notes]
-    return Description(names, notes_shown, figures, left_out)
-
-
-def _found(one: Figure, data: Data) -> Found:
-    why = next(filter(None, map(data.lacks, one.needs)), "")
-    return Found(why=why) if why else one.compute(data)
+    before = [f"{name}: " for name in names] if len(names) > 1 else [""]
+    notes = [f"{name}{note}" for name, data in zip(before, datasets, strict=True) for note in data.notes]
+    return Description(names, notes, figures, left_out)

@@ -1,16 +1,14 @@
 """Larger probes, which are trained or loaded on demand: the papers' MLPs, and a text-only language model."""
 
-import contextlib
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.folds import Part
@@ -41,16 +39,13 @@ def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDA
     if held_out.all() or not held_out.any():
         held_out = np.arange(len(train)) % VALIDATED == 0
     splits = {"train": train.filter(pa.array(~held_out)), "validation": train.filter(pa.array(held_out)), "test": test}
-    with tempfile.TemporaryDirectory(prefix="vqa-mc-audit-") as root, _datasets_cache_in(Path(root) / "cache"):
+    with tempfile.TemporaryDirectory(prefix="vqa-mc-audit-") as root:
         folder, features = Path(root), None
-        (folder / "data").mkdir()
-        for name, table in splits.items():
-            pq.write_table(table, folder / "data" / f"{name}.parquet")
         if with_image and context.images[0] is not None:
             names = pa.concat_tables([train, test])["image_id"].to_pylist()
             of_rows = np.searchsorted(context.used, np.concatenate([part.train, part.test]))
             features = _write_features(folder / "features", dict(zip(names, context.images[0][of_rows], strict=True)))
-        logits = _trained_logits(folder, model, features, context)
+        logits = _trained_logits(folder, model, splits, features, context)
     rows = context.shuffled.take(part.test)
     return np.where(rows.valid, np.take_along_axis(logits, np.maximum(rows.positions, 0), axis=1), -np.inf)
 
@@ -78,7 +73,9 @@ def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Pat
     return store / "images"
 
 
-def _trained_logits(folder: Path, model: str, features: Path | None, context: Context) -> NDArray[np.float64]:
+def _trained_logits(
+    folder: Path, model: str, splits: Mapping[str, pa.Table], features: Path | None, context: Context
+) -> NDArray[np.float64]:
     """Scores of the test rows' choices, (rows, choices), in the published order."""
     import torch
 
@@ -87,32 +84,22 @@ def _trained_logits(folder: Path, model: str, features: Path | None, context: Co
     from hf_vqa_mc.training.predicting import predict
     from hf_vqa_mc.training.settings import TrainingSettings
 
-    vectors, data = context.settings.word_vectors, str(folder / "data")
-    settings = TrainingSettings(dataset=data, config="default", output=folder / "run", model=model, features=features,
+    vectors, data, config = context.settings.word_vectors, "audited rows", "default"
+    settings = TrainingSettings(dataset=data, config=config, output=folder / "run", model=model, features=features,
                                 word_vectors=vectors, epochs=EPOCHS, seed=context.settings.seed, **RECIPE)  # fmt: skip
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # more threads are no faster for such small models
     try:
-        trained = train(settings)
+        trained = train(settings, rows=splits)
     finally:
         torch.set_num_threads(threads)
-    named = None if vectors == "corpus" else vectors
-    found = predict(trained.model_folder, data, "default", split="test", features=features, word_vectors=named).found
+    vectors = None if vectors == "corpus" else vectors
+    done = predict(
+        trained.model_folder, data, config, split="test", features=features, word_vectors=vectors, rows=splits
+    )
+    found = done.found
     assert isinstance(found, Picked)  # noqa: S101  these are multiple-choice models
     return found.logits.astype(np.float64)
-
-
-@contextlib.contextmanager
-def _datasets_cache_in(folder: Path) -> Iterator[None]:
-    """Move the cache of ``datasets`` to a temporary folder."""
-    from datasets import config
-
-    kept = config.HF_DATASETS_CACHE
-    config.HF_DATASETS_CACHE = folder
-    try:
-        yield
-    finally:
-        config.HF_DATASETS_CACHE = kept
 
 
 MLPS = tuple(

@@ -90,14 +90,17 @@ def counted_in(train: Rows, rows: Rows, prior: Callable[[Rows, Folds], Values]) 
 def _likelihood(rows: Rows, folds: Folds) -> tuple[Values, NDArray[np.int64]]:
     """P(correct | C) of each choice (rows, choices) and K (rows,), counted in the other folds."""
     likelihood, decoys = np.full(rows.keys.shape, NEVER_SEEN), np.ones(len(rows), np.int64)
-    for fold in np.unique(folds):
-        test = folds == fold
-        if not test.all():
-            train = rows.keys[~test]
-            decoys[test] = n_decoys = decoys_per_row(train)
-            known = prior_rule(*occurrences(train, len(rows.vocabulary.key_texts)), n_decoys)
-            likelihood[test] = known[rows.keys[test]]
+    for test, train in _splits_by_fold(folds):
+        decoys[test] = n_decoys = decoys_per_row(rows.keys[train])
+        known = prior_rule(*occurrences(rows.keys[train], len(rows.vocabulary.key_texts)), n_decoys)
+        likelihood[test] = known[rows.keys[test]]
     return likelihood, decoys
+
+
+def _splits_by_fold(folds: NDArray[np.integer]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Masks of the rows of each fold and of the others, if there are several folds."""
+    masks = [folds == fold for fold in np.unique(folds)]
+    yield from ((test, ~test) for test in masks if len(masks) > 1)
 
 
 def like_choices_prior(rows: Rows, folds: Folds) -> Values:
@@ -116,10 +119,8 @@ def like_choices_prior(rows: Rows, folds: Folds) -> Values:
         numbers = sizes * (MOST_CHOICES + 1) + sizes.max(axis=1, keepdims=True)
         described.append(np.where(rows.valid, numbers, 0).astype(np.int16))
     shares = np.ones(rows.texts.shape)
-    for fold in np.unique(folds):
-        test = folds == fold
-        if not test.all():
-            shares[test] = _target_shares(described, rows.valid, ~test)[test]
+    for test, train in _splits_by_fold(folds):
+        shares[test] = _target_shares(described, rows.valid, train)[test]
     return target_picked(shares, rows.keys)
 
 
@@ -226,20 +227,19 @@ def _image_size(context: Context) -> Prediction | None:
     tenths = [_tenths(one) for one in (*sizes.T, sizes[:, 0] / np.maximum(sizes[:, 1], 1))]
     remainders = [one % period for one in sizes.T for period in PERIODS]
     found = _most_frequent_labels(context, [*tenths, *sizes.T, *remainders])
-    return None if found is None else replace(found, scores=np.where(sizes[:, 0] > 0, found.scores, np.nan))
+    return found and replace(found, scores=np.where(sizes[:, 0] > 0, found.scores, np.nan))
 
 
 def _most_frequent_labels(context: Context, groupings: list[Groups]) -> Prediction | None:
     """Pick the label that is most frequent in the row's group, counted in the other folds of the audited split."""
-    labels, folds = context.rows.positions[:, 0].astype(np.int64), context.folds
-    values = np.zeros(context.rows.texts.shape)
-    for fold in np.unique(folds):
-        test = folds == fold
-        shares = _shares(groupings, labels, ~test, context.rows.texts.shape[1])
+    positions = context.rows.positions.astype(np.int64)
+    values = np.zeros(positions.shape)
+    for test, train in _splits_by_fold(context.folds):
+        shares = _shares(groupings, positions[:, 0], train, positions.shape[1])
         if shares is not None:
-            values[test] = np.take_along_axis(shares[test], np.maximum(context.rows.positions[test], 0), axis=1)
+            values[test] = np.take_along_axis(shares[test], np.maximum(positions[test], 0), axis=1)
     found = context.prefer(values)
-    return None if found is None else Prediction(found.scores, folds=FOLDS)
+    return found and replace(found, folds=FOLDS)
 
 
 def _shares(
@@ -263,9 +263,9 @@ def _shares(
 
 def _unsorted(context: Context) -> Prediction | None:
     """Prefer a choice without which the others are in alphabetical or numerical order, unless all choices are."""
-    rows = context.rows
     if not context.split.ordered:
         return None
+    rows = context.rows
     in_order = ranks(trimmed(context))
     row, column = rows.valid.nonzero()
     of_rows = np.full(rows.texts.shape, MISSING, np.int64)
