@@ -70,6 +70,10 @@ def match(
             f"{predictions.location}: question {annotations.names[row]!r}: {given[row]!r} is an index or a letter, "
             f"but the choices of {annotations.location} have no order; give the texts of choices"
         )
+    for row, texts in enumerate(annotations.choices or ()) if annotations.kind is MULTIPLE_CHOICE else ():
+        one = answers[row]
+        if len(set(texts)) < len(texts) and isinstance(one, int) and 0 <= one < len(texts):
+            answers[row] = texts[one]  # equal choices are one answer
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if not free_text:
         _check_choices(matched, schemes, predictions)
@@ -86,7 +90,7 @@ def _named_choices(annotations: Annotations, answers: Sequence[Answer | None]) -
             orders = [[*texts[at:], *texts[:at]] for at in range(1 if annotations.ordered else len(texts))]
             named = {order[one] for order in orders if (one := written_choice(answer, order)) is not None}
             answer = named.pop() if len(named) == 1 else 0 if named else ""  # 0 for a letter
-        found.append(texts[answer] if annotations.ordered and answer in range(len(texts)) else answer)
+        found.append(answer)
     return found
 
 

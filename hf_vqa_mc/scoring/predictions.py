@@ -119,15 +119,13 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
 def _layout(form: str, first: Records, id_column: str | None, answer_column: str | None) -> _Layout:
     """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
     convert: _Convert = lambda batch: batch  # noqa: E731
-    if form == "mapping":
+    if form in ("mapping", "answers"):
         value = first.rows[0]["answer"]
         fields = set(value) if isinstance(value, dict) else set()
         written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, fields))
         if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
             return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
         convert, id_column = _records_by_id, id_column or _KEY
-    elif form == "answers":
-        return convert, "question_id", "answer", _TEXT | _INDEX, False
     records = convert(first)
     record = records.rows[0]
     if not isinstance(record, dict):
@@ -312,8 +310,7 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table, a ma
         expected = "a path, a mapping id -> answer, rows with columns such as question_id and answer, or a list"
         raise InputError(f"predictions is {type(source).__name__}; expected {expected}")
     if source and (isinstance(source[0], str) or not isinstance(source[0], Mapping | Sequence)):
-        rows = ({"question_id": row, "answer": _plain(value)} for row, value in enumerate(source))
-        return "answers", _numbered(enumerate(rows, 1), "predictions, record")
+        return "answers", _numbered(_mapped((str(at), _plain(one)) for at, one in enumerate(source)), "predictions,")
     rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
     return "records", _numbered(enumerate(rows, 1), "predictions, record")
 
