@@ -30,9 +30,7 @@ from hf_vqa_mc.scoring.written_answers import written_choice
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 OTHER_ID_COLUMNS = ("index", "custom_id", "id")  # read where there is none of `ID_COLUMNS`
 ANSWER_COLUMNS = ("answer", "prediction", "label")
-_WRITTEN = (
-    "pred|predicted|prediction|response|output|reply|completion|generation|generated|guess|chosen|selected|picked"
-)
+_WRITTEN = "pred(icted|iction)?|response|output|reply|completion|generat(ed|ion)|guess|chosen|selected|picked"
 OTHER_ANSWERS = re.compile(
     rf"text|(\w+_)?({_WRITTEN})s?|"
     rf"(\w+_)?({_WRITTEN}|model|llm|parsed|extracted)_?(answer|text|label|index|idx|letter|choice|option|raw|{_WRITTEN})s?",
@@ -280,11 +278,12 @@ def _vlmevalkit(records: Records, id_column: str | None) -> Records:
     name = id_column or next((one for one in ID_COLUMNS if one in records.rows[0]), "index")
     rows = []
     for one, record in zip(records.column(name), records.rows, strict=True):
-        text = _text(record["prediction"])
+        value = _whole(record["prediction"])
+        text: Answer = value if type(value) is int else _text(value)
         if {"A", "B"} <= record.keys():
             cells = [_text(record.get(letter)) for letter in LETTERS]
             choices = cells[: max((at + 1 for at, cell in enumerate(cells) if cell), default=0)]
-            index = written_choice(text, choices)
+            index = written_choice(str(text), choices)
             text = "" if index is None else choices[index]
         rows.append({"question_id": one, "prediction": text})
     return Records(rows, records.location)
