@@ -136,16 +136,15 @@ def _by_id(annotations: Annotations, predictions: Predictions) -> Predictions:
             rows = f"{len(names):,} rows of {annotations.location}"
             left_out = f"; {len(annotations.unread):,} open or faulty rows are left out" if annotations.unread else ""
             raise InputError(f"{len(answers):,} predictions without ids for {rows}{left_out}; give ids, too")
-        return replace(predictions, answers=dict(zip(names, answers.values(), strict=True)), in_order=False)
-    if all(map(_FLOAT_ID.fullmatch, answers)) == all(map(_FLOAT_ID.fullmatch, annotations.names)):
+        renamed = dict(zip(answers, names, strict=True))
+    elif all(map(_FLOAT_ID.fullmatch, answers)) == all(map(_FLOAT_ID.fullmatch, annotations.names)):
         return predictions
-    of_number = {name.removesuffix(".0"): name for name in annotations.names}
-    renamed = {name: of_number.get(name.removesuffix(".0"), name) for name in answers}
-    return replace(
-        predictions,
-        answers={renamed[name]: answer for name, answer in answers.items()},
-        scores={renamed[name]: scores for name, scores in predictions.scores.items()},
-    )
+    else:
+        of_number = {name.removesuffix(".0"): name for name in annotations.names}
+        renamed = {name: of_number.get(name.removesuffix(".0"), name) for name in answers}
+    columns: tuple[dict[str, Any], ...] = answers, predictions.scores
+    answers, scores = ({renamed[name]: value for name, value in of.items()} for of in columns)
+    return replace(predictions, answers=answers, scores=scores, in_order=False)
 
 
 def with_predictions(annotations: Annotations, predictions: Predictions) -> Annotations:
