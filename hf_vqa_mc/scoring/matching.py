@@ -126,10 +126,7 @@ def _picked(annotations: Annotations, answers: list[Answer | None], location: st
 
 
 def _by_id(annotations: Annotations, predictions: Predictions) -> Predictions:
-    """The predictions by question id: answers in the order of the rows, and ids that pandas wrote as 0.0 and 1.0.
-
-    Raises InputError unless there are as many answers as rows.
-    """
+    """The predictions by question id: also answers in the order of all rows, and ids that pandas wrote as 0.0."""
     answers, names = predictions.answers, annotations.scored
     if predictions.in_order:
         if len(answers) != len(names) or annotations.unread:

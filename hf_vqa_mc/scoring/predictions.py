@@ -120,7 +120,7 @@ def _layout(form: str, first: Records, id_column: str | None, answer_column: str
     if form in ("mapping", "answers"):
         value = first.rows[0]["answer"]
         fields = set(value) if isinstance(value, dict) else set()
-        written = answer_column or "prediction" in fields or any(map(_is_written, fields))
+        written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, map(str, fields)))
         if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
             return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
         convert, id_column = _records_by_id, id_column or _KEY
@@ -148,10 +148,6 @@ def _layout(form: str, first: Records, id_column: str | None, answer_column: str
     return convert, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
 
 
-def _is_written(name: Any) -> bool:  # noqa: ANN401  any name of a column
-    return isinstance(name, str) and OTHER_ANSWERS.fullmatch(name) is not None
-
-
 def _with_inner(row: Any, names: Sequence[str]) -> Any:  # noqa: ANN401  any JSON value
     """A record with the values of nested fields, None where they are missing."""
     return {**row, **{name: _inner(row, name) for name in names}} if isinstance(row, dict) else row
@@ -173,7 +169,7 @@ def _column(records: Records, given: str | None, known: Sequence[str], what: str
     if known is ID_COLUMNS and not given:
         found = found or [name for name in OTHER_ID_COLUMNS if name in fields][:1]
     elif not given and found != ["prediction"]:
-        others = [name for name in fields if name not in found and _is_written(name)]
+        others = [name for name in fields if name not in found and OTHER_ANSWERS.fullmatch(str(name))]
         found += [name for name in others if not isinstance(records.rows[0][name], dict | list)]
         found += [name for name in NESTED_ANSWERS if name in fields]
     if len(found) == 1:
