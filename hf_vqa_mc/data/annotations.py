@@ -201,12 +201,7 @@ def _annotation_files(path: Path, grounding: bool) -> Annotations:
         name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
         raise InputError(f"{path} is an output of vqa-mc generate with all splits; give a file, such as {path}/{name}")
     parts = _json_files(path) if path.is_dir() else [path]
-    try:
-        layouts = {_layout(part) for part in parts}
-    except InputError:
-        if len(parts) == 1:
-            raise
-        layouts = set()
+    layouts = {_layout(part, len(parts) == 1) for part in parts}
     if layouts == {"gqa"}:
         return _gqa_files(parts, str(path), grounding)
     if len(parts) > 1:
@@ -233,8 +228,8 @@ def _annotation_files(path: Path, grounding: bool) -> Annotations:
     return Annotations(TDIUC, str(parts[0]), ids, image_ids, question_types=types, gold=gold)
 
 
-def _layout(path: Path) -> str:
-    """``list``, ``object`` (with a header) or ``gqa``."""
+def _layout(path: Path, alone: bool) -> str:
+    """``list``, ``object`` (with a header), ``gqa`` or, if the file is not ``alone``, ``other``."""
     with unpacked(path) as stream:
         head = stream.read(_HEAD).decode("utf-8-sig", errors="replace").lstrip()
     first = FIRST_FIELD.match(head)
@@ -244,6 +239,8 @@ def _layout(path: Path) -> str:
         return "object"
     if first is not None and first[2] == "{":
         return "gqa"
+    if not alone:
+        return "other"
     raise InputError(f"{path}: expected {ACCEPTED}; found {repr(head[:40]) if head else 'an empty file'}")
 
 

@@ -142,17 +142,11 @@ def _parsed(text: str) -> tuple[Callable[[str], object] | None, object]:
 
 def unpacked_column(column: pa.ChunkedArray) -> pa.Array | None:
     """The records and lists of records that all texts of a column hold; None if they hold anything else."""
-    texts = [text if text and text.strip() else None for text in column.to_pylist()]
-    if not all(text is None or text.lstrip()[0] in "[{" for text in texts):
-        return None
-    values = [None if text is None else _parsed(text)[1] for text in texts]
-    try:
-        array = pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):  # of several types
-        return None
-    is_read = array.null_count == texts.count(None)
-    inner = array.type.value_type if is_list(array.type) else array.type
-    return array if is_read and pa.types.is_struct(inner) else None
+    with contextlib.suppress(pa.ArrowException, OverflowError):  # of several types
+        array = pa.array(_values(column, ("{", "[")))
+        if pa.types.is_struct(array.type.value_type if is_list(array.type) else array.type):
+            return array
+    return None
 
 
 def spelled_like(old: str, value: object) -> str:
@@ -230,7 +224,7 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
         turns = [_turns(cell, fields[0]) for cell in column.to_pylist()]
         return {name: pa.array([one.get(name, {}).get(fields[1]) for one in turns], pa.string())
                 for name in ("human", "gpt")}  # fmt: skip
-    records = _records(column) if is_text(kind) else []
+    records = _values(column, ("{",)) if is_text(kind) else []
     names = dict.fromkeys(name for record in records for name in record or ())
     if len(names) <= MOST_NAMES and all(name and isinstance(name, str) for name in names):
         for name in names:
@@ -239,15 +233,15 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
     return found
 
 
-def _records(column: pa.ChunkedArray) -> list[dict[str, Any] | None]:
-    """Objects in JSON or Python syntax, None for empty cells; [] unless all texts are such."""
+def _values(column: pa.ChunkedArray, starts: tuple[str, ...]) -> list[Any]:
+    """Objects and lists in JSON, Python or NumPy syntax, None for empty cells; [] unless all texts are such."""
     first = next((text for text in pc.drop_null(column.slice(0, 1000)).to_pylist() if text.strip()), "")
-    found: list[dict[str, Any] | None] = []
-    for text in column.to_pylist() if first.lstrip().startswith("{") else ():
-        value = _parsed(text)[1] if text and text.strip() else None
-        if not isinstance(value, dict) and text and text.strip():
+    found: list[Any] = []
+    for text in column.to_pylist() if first.lstrip().startswith(starts) else ():
+        is_empty = not text or not text.strip()
+        found.append(None if is_empty else _parsed(text)[1])
+        if not is_empty and not (isinstance(found[-1], dict | list) and text.lstrip().startswith(starts)):
             return []
-        found.append(value if isinstance(value, dict) else None)
     return found
 
 

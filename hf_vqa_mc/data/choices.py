@@ -17,7 +17,7 @@ from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number,
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed, unpadded
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices, Separated
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
 _TEXTS = ("text", "texts", "choices", "choice", "content", "value", "atext")
@@ -57,7 +57,7 @@ class ListOfChoices(ChoiceForm):
 
 @dataclass(frozen=True)
 class NamedChoices(ChoiceForm):
-    """Choices with their names in labels: a record of two lists, as in ARC, or a list of records.
+    """Choices with their names in labels: a record of two lists, as in ARC, or a list of records, also as text.
 
     ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``. Instead of names,
     1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
@@ -72,7 +72,7 @@ class NamedChoices(ChoiceForm):
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "NamedChoices | None":
         """The form of a column."""
-        kind = table.schema.field(column).type
+        kind = _records(table, column).type
         inner = kind.value_type if is_list(kind) else kind
         fields = [field.name for field in inner if is_list(kind) != is_list(field.type)] if is_struct(inner) else []
         texts, labels = ([name for name in known if name in fields] for known in (_TEXTS, _NAMES))
@@ -103,7 +103,14 @@ class NamedChoices(ChoiceForm):
         return replace(cells, names=None, targets=self._positions(table)) if self.marked else cells
 
     def _cells(self, table: pa.Table) -> ChoiceCells:
-        column = table[self.column]
+        column = _records(table, self.column)
+        inner = column.type.value_type if is_list(column.type) else column.type
+        if not is_struct(inner) or not {self.text, self.label} <= {field.name for field in inner}:  # of another split
+            expected = f"expected records with {self.text!r} and {self.label!r}"
+            cells = column.to_pylist()
+            faults = {row: f"{self.column} is {shown(cell)}, {expected}" for row, cell in enumerate(cells) if cell}
+            empty = pa.array([], pa.string())
+            return ChoiceCells(empty, np.zeros(len(cells), np.int64), empty, faults=faults)
         if is_list(column.type):
             records, lengths = as_lists(column)
             texts, names = (as_text(pc.struct_field(records, name)) for name in (self.text, self.label))
@@ -122,7 +129,8 @@ class NamedChoices(ChoiceForm):
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
-        values, kind = table[self.column].to_pylist(), table.schema.field(self.column).type
+        column, cells = _records(table, self.column), table[self.column].to_pylist()
+        values, kind, cell_type = column.to_pylist(), column.type, table.schema.field(self.column).type
         for row, (choices, correct) in rows.items():
             old = values[row]
             records = old if is_list(kind) else [{self.label: name} for name in old[self.label] or ()]
@@ -138,45 +146,14 @@ class NamedChoices(ChoiceForm):
                 ]
             else:
                 values[row] = {**old, self.text: list(choices), self.label: names}
-        return {self.column: pa.array(values, kind)}
+            cells[row] = spelled_like(cells[row], values[row]) if is_text(cell_type) else values[row]
+        return {self.column: pa.array(cells, cell_type)}
 
 
-@dataclass(frozen=True)
-class PackedNamedChoices(ChoiceForm):
-    """`NamedChoices` as text in JSON, Python or NumPy syntax, as pandas writes them to CSV."""
-
-    name: ClassVar[str] = "packed_named"
-
-    named: NamedChoices
-
-    @classmethod
-    def of(cls, table: pa.Table, column: str) -> "PackedNamedChoices | None":
-        """The form of a column of texts."""
-        records = cls._records(table, column) if is_text(table.schema.field(column).type) else None
-        form = NamedChoices.of(records, column) if records else None
-        return cls((column,), form) if form else None
-
-    @staticmethod
-    def _records(table: pa.Table, column: str) -> pa.Table | None:
-        """The table with the column's records; None if its texts hold none."""
-        records = unpacked_column(table[column])
-        index = table.schema.get_field_index(column)
-        return None if records is None else table.set_column(index, column, records)
-
-    def read(self, table: pa.Table) -> ChoiceCells:
-        """The choices of all rows."""
-        records = self._records(table, self.column)
-        if records is None:
-            raise InputError(f"{self.column}: expected records of choices in all rows, as in other splits")
-        return self.named.read(records)
-
-    def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
-        """The column with new choices in some rows, in the syntax of the old ones."""
-        new = self.named.write(self._records(table, self.column), rows)[self.column].to_pylist()
-        cells = table[self.column].to_pylist()
-        for row in rows:
-            cells[row] = spelled_like(cells[row], new[row])
-        return {self.column: pa.array(cells, table.schema.field(self.column).type)}
+def _records(table: pa.Table, column: str) -> pa.Array | pa.ChunkedArray:
+    """A column of records, or lists of records, which may be text as pandas writes it; else the column itself."""
+    cells = table[column]
+    return (unpacked_column(cells) if is_text(cells.type) else None) or cells
 
 
 @dataclass(frozen=True)
@@ -286,6 +263,6 @@ def _tiled(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
 
 
 CHOICE_FORMS: Listing[type[ChoiceForm]] = Listing(
-    "choice form", ListOfChoices, NamedChoices, PackedNamedChoices, OptionsInText, PackedChoices, Lines, Separated
+    "choice form", ListOfChoices, NamedChoices, OptionsInText, PackedChoices, Lines, Separated
 )
 """Forms of one column, tried in this order."""

@@ -70,6 +70,10 @@ def match(
             f"{predictions.location}: question {annotations.names[row]!r}: {given[row]!r} is an index or a letter, "
             f"but the choices of {annotations.location} have no order; give the texts of choices"
         )
+    for row, texts in enumerate(annotations.choices or ()) if annotations.kind is MULTIPLE_CHOICE else ():
+        one = answers[row]
+        if len(set(texts)) < len(texts) and isinstance(one, int) and 0 <= one < len(texts):
+            answers[row] = texts[one]  # equal choices are one answer
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if not free_text:
         _check_choices(matched, schemes, predictions)
@@ -86,7 +90,7 @@ def _named_choices(annotations: Annotations, answers: Sequence[Answer | None]) -
             orders = [[*texts[at:], *texts[:at]] for at in range(1 if annotations.ordered else len(texts))]
             named = {order[one] for order in orders if (one := written_choice(answer, order)) is not None}
             answer = named.pop() if len(named) == 1 else 0 if named else ""  # 0 for a letter
-        found.append(texts[answer] if annotations.ordered and answer in range(len(texts)) else answer)
+        found.append(answer)
     return found
 
 
@@ -122,26 +126,22 @@ def _picked(annotations: Annotations, answers: list[Answer | None], location: st
 
 
 def _by_id(annotations: Annotations, predictions: Predictions) -> Predictions:
-    """The predictions by question id: answers in the order of the rows, and ids that pandas wrote as 0.0 and 1.0.
-
-    Raises InputError unless there are as many answers as rows.
-    """
+    """The predictions by question id: also answers in the order of all rows, and ids that pandas wrote as 0.0."""
     answers, names = predictions.answers, annotations.scored
     if predictions.in_order:
         if len(answers) != len(names) or annotations.unread:
             rows = f"{len(names):,} rows of {annotations.location}"
             left_out = f"; {len(annotations.unread):,} open or faulty rows are left out" if annotations.unread else ""
             raise InputError(f"{len(answers):,} predictions without ids for {rows}{left_out}; give ids, too")
-        return replace(predictions, answers=dict(zip(names, answers.values(), strict=True)), in_order=False)
-    if all(map(_FLOAT_ID.fullmatch, answers)) == all(map(_FLOAT_ID.fullmatch, annotations.names)):
+        renamed = dict(zip(answers, names, strict=True))
+    elif all(map(_FLOAT_ID.fullmatch, answers)) == all(map(_FLOAT_ID.fullmatch, annotations.names)):
         return predictions
-    of_number = {name.removesuffix(".0"): name for name in annotations.names}
-    renamed = {name: of_number.get(name.removesuffix(".0"), name) for name in answers}
-    return replace(
-        predictions,
-        answers={renamed[name]: answer for name, answer in answers.items()},
-        scores={renamed[name]: scores for name, scores in predictions.scores.items()},
-    )
+    else:
+        of_number = {name.removesuffix(".0"): name for name in annotations.names}
+        renamed = {name: of_number.get(name.removesuffix(".0"), name) for name in answers}
+    columns: tuple[dict[str, Any], ...] = answers, predictions.scores
+    answers, scores = ({renamed[name]: value for name, value in of.items()} for of in columns)
+    return replace(predictions, answers=answers, scores=scores, in_order=False)
 
 
 def with_predictions(annotations: Annotations, predictions: Predictions) -> Annotations:

@@ -30,9 +30,7 @@ from hf_vqa_mc.scoring.written_answers import written_choice
 ID_COLUMNS = ("question_id", "questionId", "qa_id")
 OTHER_ID_COLUMNS = ("index", "custom_id", "id")  # read where there is none of `ID_COLUMNS`
 ANSWER_COLUMNS = ("answer", "prediction", "label")
-_WRITTEN = (
-    "pred|predicted|prediction|response|output|reply|completion|generation|generated|guess|chosen|selected|picked"
-)
+_WRITTEN = "pred(icted|iction)?|response|output|reply|completion|generat(ed|ion)|guess|chosen|selected|picked"
 OTHER_ANSWERS = re.compile(
     rf"text|(\w+_)?({_WRITTEN})s?|"
     rf"(\w+_)?({_WRITTEN}|model|llm|parsed|extracted)_?(answer|text|label|index|idx|letter|choice|option|raw|{_WRITTEN})s?",
@@ -119,15 +117,13 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
 def _layout(form: str, first: Records, id_column: str | None, answer_column: str | None) -> _Layout:
     """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
     convert: _Convert = lambda batch: batch  # noqa: E731
-    if form == "mapping":
+    if form in ("mapping", "answers"):
         value = first.rows[0]["answer"]
         fields = set(value) if isinstance(value, dict) else set()
-        written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, fields))
+        written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, map(str, fields)))
         if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
             return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
         convert, id_column = _records_by_id, id_column or _KEY
-    elif form == "answers":
-        return convert, "question_id", "answer", _TEXT | _INDEX, False
     records = convert(first)
     record = records.rows[0]
     if not isinstance(record, dict):
@@ -173,7 +169,7 @@ def _column(records: Records, given: str | None, known: Sequence[str], what: str
     if known is ID_COLUMNS and not given:
         found = found or [name for name in OTHER_ID_COLUMNS if name in fields][:1]
     elif not given and found != ["prediction"]:
-        others = [name for name in fields if name not in found and OTHER_ANSWERS.fullmatch(name)]
+        others = [name for name in fields if name not in found and OTHER_ANSWERS.fullmatch(str(name))]
         found += [name for name in others if not isinstance(records.rows[0][name], dict | list)]
         found += [name for name in NESTED_ANSWERS if name in fields]
     if len(found) == 1:
@@ -281,12 +277,13 @@ def _vlmevalkit(records: Records, id_column: str | None) -> Records:
     """The choices named in a table of VLMEvalKit, "" for none; the texts if it has no columns of choices."""
     name = id_column or next((one for one in ID_COLUMNS if one in records.rows[0]), "index")
     rows = []
-    for one, record in zip(records.column(name), records.rows, strict=True):
-        text = _text(record["prediction"])
+    for one, given, record in zip(records.column(name), records.column("prediction"), records.rows, strict=True):
+        value = _whole(given)
+        text: Answer = value if type(value) is int else _text(value)
         if {"A", "B"} <= record.keys():
             cells = [_text(record.get(letter)) for letter in LETTERS]
             choices = cells[: max((at + 1 for at, cell in enumerate(cells) if cell), default=0)]
-            index = written_choice(text, choices)
+            index = written_choice(str(text), choices)
             text = "" if index is None else choices[index]
         rows.append({"question_id": one, "prediction": text})
     return Records(rows, records.location)
@@ -312,8 +309,7 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table, a ma
         expected = "a path, a mapping id -> answer, rows with columns such as question_id and answer, or a list"
         raise InputError(f"predictions is {type(source).__name__}; expected {expected}")
     if source and (isinstance(source[0], str) or not isinstance(source[0], Mapping | Sequence)):
-        rows = ({"question_id": row, "answer": _plain(value)} for row, value in enumerate(source))
-        return "answers", _numbered(enumerate(rows, 1), "predictions, record")
+        return "answers", _numbered(_mapped((str(at), _plain(one)) for at, one in enumerate(source)), "predictions,")
     rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
     return "records", _numbered(enumerate(rows, 1), "predictions, record")
 

@@ -13,7 +13,8 @@ _END_OF_THINKING = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _TAG = re.compile(
-    r"<\|[^|<>]*\|>|[<\[]/?(?:final_?answer|answer|response|output|end_of_\w+|s)[>\]]|^\s*assistant\s*:", re.IGNORECASE
+    r"<\|[^|<>]*\|>|</?(?:final_?answer|answer|response|output|end_of_\w+|s)>|\[/?answer\]|^\s*assistant\s*:",
+    re.IGNORECASE,
 )
 _ANSWER_TAG = re.compile(r"[<\[](?:final_?)?answer[>\]]", re.IGNORECASE)
 _ADVERBS = r"(?:(?:(?:most\s+)?(?:likely|probably)|clearly|therefore|indeed|definitely|actually)\s+)?"
@@ -28,7 +29,7 @@ _VERB = re.compile(
     r"that is|must be|(?:so|thus|hence|therefore|definitely|probably|likely)\b,?)\s+"
     + _ADVERBS
     + r"(?:the\s+)?(?:option\s+|choice\s+|answer\s+|letter\s+)?|"
-    r"(?:选项?|选择|選擇|選|认为是|應該是|应该是|옵션)\s*:?\s*(?=[(A-Z])",
+    r"(?<!不)(?:选项?|选择|選擇|選|认为是|應該是|应该是|옵션)\s*:?\s*(?=[(A-Z])",
     re.IGNORECASE,
 )
 _LETTER = re.compile(
@@ -42,10 +43,10 @@ _IS_CORRECT = re.compile(r"\b([A-Z])[)\]*\"]*\s+is\s+(?:the\s+)?(?:only\s+)?(?:c
 _REFUSAL = re.compile(
     r"\b(?:cannot|can not|can['’]t|could not|couldn['’]t|unable to|impossible to|"
     r"(?:none|neither|nothing)\b[^.!?]*\bcan)\s+(?:be\s+)?"
-    r"(?:see|view|tell|answer|determin|verif|identif)|"
-    r"\bno\s+(?:way|idea|clue|image|picture|information)\b|\bnot\s+(?:sure|certain|enough)\b|\b(?:not|n['’]t)\s+know\b",
+    r"(?:see|view|tell|answer|determin|verif|identif)",
     re.IGNORECASE,
 )
+_UNSURE = re.compile(r"\bno (?:way|idea|clue|image|picture|information)\b")  # does not mention the choice "no"
 _YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
 _REASON = re.compile(
     r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most|answer))\b", re.IGNORECASE
@@ -185,7 +186,7 @@ def _equal(text: str, texts: Sequence[str]) -> int | None:
 
 def _mentioned(text: str, choices: Sequence[str]) -> list[int]:
     """The choices that occur in a text as whole words, not within another one and not negated."""
-    rest = f" {normal(text)} "
+    rest = f" {_UNSURE.sub('', normal(text))} "
     found = []
     texts = [_without_article(normal(choice)) for choice in _distinct(choices)]
     for wanted in sorted(dict.fromkeys(texts), key=len, reverse=True):

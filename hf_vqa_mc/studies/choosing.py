@@ -41,10 +41,11 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
 
 def _prediction(answers: Sequence[Answered]) -> dict[str, Any]:
     """The most frequent choice and the votes for each, in the benchmark's order of choices."""
-    order: list[int] = answers[0].item.known["order"]
+    item, order = answers[0].item, answers[0].item.known["order"]
     chosen = [order[one.value] for one in answers]
     scores = [chosen.count(index) for index in range(len(order))]
-    return {"question_id": answers[0].item.question_id, "label": measures.most_frequent(chosen), "scores": scores}
+    answer = item.choices[order.index(measures.most_frequent(chosen))]
+    return {"question_id": item.question_id, "answer": answer, "scores": scores}
 
 
 CONDITIONS = StudyKind(

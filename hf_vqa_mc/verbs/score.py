@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hf_vqa_mc.data.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations, Matched
     from hf_vqa_mc.scoring.table import ScoreTable
 
-    Answers = list[Any] | Mapping[str, str | int] | NDArray[Any] | pd.Series
+    Answers: TypeAlias = list[Any] | Mapping[str, str | int] | NDArray[Any] | pd.Series
 
 PREDICTIONS = (
     "Predictions file: JSON (a list of records, or an object id -> answer), JSON Lines, CSV or Parquet, also "

@@ -226,6 +226,15 @@ def test_lists_that_are_no_choices_are_the_reason(tmp_path):
         read(write(tmp_path / "rows.jsonl", rows))
 
 
+@pytest.mark.parametrize(
+    ("cell", "reason"), [("", "no row has choices"), ("so", "row 1: choices is 'so', expected records")]
+)
+def test_a_split_without_the_records_of_the_others_is_left_out(cell, reason, tmp_path):
+    rows = records(lambda texts: {"choices": str(lettered_lists(texts)), "split": "dev"}, answerKey=LETTERS)
+    write(tmp_path / "rows.jsonl", [*rows, *({**row, "choices": cell, "split": "test"} for row in rows)])
+    assert reason in read_benchmark(tmp_path / "rows.jsonl", split="dev").left_out["test"]
+
+
 @pytest.mark.parametrize("mark", [":", ".", ")", "．", "、"])  # noqa: RUF001
 def test_lettered_lines_without_a_blank_and_letters_in_a_list(mark, tmp_path):
     rows = [

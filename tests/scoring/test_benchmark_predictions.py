@@ -144,7 +144,11 @@ def test_choices_of_a_benchmark_with_answers_of_annotators_get_both_scores() -> 
     ("reply", "index"), [("bread", 0), ("Bread.", 0), ("C", 2), ("C. bread", 2), ("A) bread", 0), ("B. bread", None)]
 )
 def test_of_equal_choices_any_is_named(reply: str, index: int | None) -> None:
-    assert written_choice(reply, ["bread", "salt", "bread", "fork"]) == index
+    choices = ["bread", "salt", "bread", "fork"]
+    assert written_choice(reply, choices) == index
+    rows = pd.DataFrame({"question": ["Q?"] * 2, "choices": [choices] * 2, "answer": ["C", "D"]})
+    picked = {"0": index or 0, "1": reply if index is None else index}
+    assert accuracy(picked, rows, free_text=True) == (0.5 if index in (0, 2, None) else 0)
 
 
 def test_of_a_folder_in_the_layout_of_scienceqa_the_file_of_questions_is_to_be_given(tmp_path: Path) -> None:

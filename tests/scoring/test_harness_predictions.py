@@ -169,3 +169,11 @@ def test_a_damaged_or_exploding_xlsx_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.io.xlsx.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"openpyxl is not installed: pip install \"hf_vqa_mc\[evaluate\]\""):
         read_predictions(tmp_path / "q.xlsx")
+
+
+@pytest.mark.parametrize("index", [1, 1.0])
+def test_an_index_next_to_the_index_of_a_row_stays_one(index):
+    rows = [{"index": row, "prediction": index} for row in range(2)]
+    assert read_predictions(rows).answers == {"0": 1, "1": 1}
+    choices = {"A": "3", "B": "2", "C": "1"}  # a number in a table of choices is the text of one
+    assert read_predictions([{**row, **choices} for row in rows]).answers == {"0": "1", "1": "1"}
