@@ -109,12 +109,17 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
     """
     if not cell or not cell.strip():
         return []
-    _, found = _parsed(cell)
+    _, found = _parsed(_LATEX.sub(r"\\\\", cell))
     if not isinstance(found, list | tuple) or not all(isinstance(text, str | int | float | None) for text in found):
         return None
     return [None if text is None or text != text else str(text) for text in found]  # NaN
 
 
+_LATEX = re.compile(
+    r"(?<!\\)\\(?=[abfv][a-z]|t(?:imes|heta|an|au|frac|riangle)(?![a-z])|text\{|r(?:ho|ight|angle)|n(?:u|eq|abla)\b"
+    r"|x(?![\da-fA-F]{2})|u(?![\da-fA-F]{4}))"
+)
+"""The backslash of a command of LaTeX that is not escaped: Python and JSON read a tab in ``\\theta``."""
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _NUMPY = re.compile(rf"\s*\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]\s*", re.DOTALL)
 

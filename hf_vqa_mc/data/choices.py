@@ -20,8 +20,8 @@ from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices, Sep
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.listing import Listing
 
-_TEXTS = ("text", "texts", "choices", "choice", "content", "value", "atext")
-_NAMES = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "correct", "is_correct")
+_TEXTS = ("text", "texts", "choices", "choice", "content", "value", "atext", "option", "answer")
+_NAMES = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "correct", "is_correct", "isCorrect")
 """Names of fields in records of choices."""
 
 

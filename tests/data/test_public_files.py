@@ -107,6 +107,13 @@ JSON = {
     "a word before the letter": records(
         lambda texts: {"options": texts}, answer=[f"Option {letter}" for letter in LETTERS]
     ),
+    "records with marks and no label": [
+        {"question": question, "answers": [{"text": text, "correct": int(text == texts[label])} for text in texts]}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "options/0 to options/2": records(
+        lambda texts: {f"options/{at}": text for at, text in enumerate(texts)}, answer=LETTERS
+    ),
     "options over several lines": [
         {
             "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
@@ -185,6 +192,40 @@ def test_what_pads_rows_is_no_choice(tmp_path):
     rows[2]["options"] = ["up", "N/A", "left", "down", "nan"]
     found = read(write(tmp_path / "rows.jsonl", rows))[1]
     assert found == [CHOICES[0], ["one", "two", "six", "None"], ["up", "N/A", "left", "down", "nan"], *CHOICES[3:]]
+
+
+@pytest.mark.parametrize("mark", ["N/A", "nan", "null"])
+def test_one_text_that_pads_many_rows_is_no_choice(mark, tmp_path):
+    rows = records(lambda texts: {"options": [*texts, mark if "red" in texts else "pink"]}, answer=LETTERS)
+    expected = [texts if "red" in texts else [*texts, "pink"] for texts in CHOICES]
+    assert read(write(tmp_path / "rows.jsonl", rows))[1] == expected
+
+
+@pytest.mark.parametrize("spell", ["[{}]", "['x', {}]"])
+def test_backslashes_of_latex_in_a_list_need_not_be_escaped(spell, tmp_path):
+    texts = [r"$\theta$", r"$\frac{1}{2} \times \beta$", r"$\nu \neq \xi$"]
+    quoted = ", ".join(f'"{text}"' for text in texts)
+    rows = [{"question": one["question"], "options": spell.format(quoted), "answer": one["answer"]} for one in LISTS]
+    rows[1]["options"] = json.dumps(["a\nb", "c\td", r"\theta"])
+    found = read(write(tmp_path / "rows.jsonl", rows))[1]
+    assert found[:2] == [["x", *texts] if "x" in spell else texts, ["a\nb", "c\td", r"\theta"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"question": "", "prompt": "Which one?"}, "prompt"),
+        ({"question": "q17", "question_text": "Which one?"}, "question_text"),
+        ({"query": "Answer with a letter.", "text": "Which one?"}, "text"),
+        ({"question": "effect", "premise": "It rained."}, "premise"),
+        ({"question": "Which one?", "prompt": "Answer with a letter."}, "question"),
+        ({"question": "这是什么？", "prompt": "Answer."}, "question"),  # noqa: RUF001
+    ],
+)
+def test_the_question_is_a_column_of_sentences(more, name, tmp_path):
+    rows = [{**more, name: f"{more[name]} {at}", "options": texts, "answer": letter}
+            for at, (texts, letter) in enumerate(zip(CHOICES, LETTERS, strict=True))]  # fmt: skip
+    assert read(write(tmp_path / "rows.jsonl", rows))[0] == [row[name] for row in rows]
 
 
 def test_decoys_separated_by_semicolons(tmp_path):
@@ -343,6 +384,13 @@ def test_headers_may_have_blanks_and_columns_bars(tmp_path):
     assert read(tmp_path / "rows.csv") == (QUESTIONS, CHOICES, LABELS)
 
 
+def test_a_table_with_quotes_around_words_keeps_them(tmp_path):
+    rows = [f'{question}\t5" pipe\t"{a}" pipe\t{b}\t{letter}'
+            for question, (a, b, _), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.tsv").write_text("\n".join(["question\tA\tB\tC\tanswer", *rows]))
+    assert read(tmp_path / "rows.tsv")[1][0] == ['5" pipe', '"red" pipe', "blue"]
+
+
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_tables_with_semicolons_and_spreadsheets_are_read_and_written(ending, tmp_path):
     frame = pd.DataFrame([{"question": row["question"], **dict(zip("ABC", row["options"], strict=True)),
@@ -416,6 +464,22 @@ HINTS = {
         r"several questions \(qa_pairs\), write one record per question",
     ),
     "no question": ([{"caption": f"a {at}", "foil": f"b {at}"} for at in range(9)], "add a column question"),
+    "two columns of choices": (
+        [{**one, "choices": one["options"][::-1]} for one in LISTS],
+        "add choices choices, or choices options",
+    ),
+    "a prompt in another order": (
+        [{**one, "prompt": "Which?\nA. {2}\nB. {1}\nC. {0}".format(*one["options"])} for one in LISTS],
+        "prompt has the choices in another order; add",
+    ),
+    "a row without a split": (
+        [{**one, "split": "test" if at else None} for at, one in enumerate(LISTS)],
+        "row 1: split",
+    ),
+    "lists of tokens": (
+        [{**one, "options": [["a", [0]], ["a", "dog"]]} for one in LISTS],
+        "row 1: options is .* a list",
+    ),
 }
 
 
