@@ -131,9 +131,17 @@ def _of_numpy(text: str) -> list[object]:
     return [ast.literal_eval(one) for one in re.findall(_QUOTED, text)]
 
 
+def _of_arrays(text: str) -> object:
+    """A printed object with arrays, as pandas writes a record of lists to CSV; raises ValueError for other texts."""
+    if not re.search(r"array\(\[|\}\s+\{", text):
+        raise ValueError("no arrays")
+    text = re.sub(r"array\((\[.*?\])(?:,\s*dtype=\w+)?\)", r"\1", text, flags=re.DOTALL)
+    return ast.literal_eval(re.sub(r"\}\s+\{", "}, {", text))
+
+
 def _parsed(text: str) -> tuple[Callable[[str], object] | None, object]:
     """The parser of a list or object in JSON, NumPy or Python syntax, and its value; None and None for other texts."""
-    for parse in (json.loads, _of_numpy, ast.literal_eval):
+    for parse in (json.loads, _of_numpy, ast.literal_eval, _of_arrays):
         with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return parse, parse(text)
     return None, None
@@ -144,7 +152,18 @@ def spelled_like(old: str, value: object) -> str:
     parse, _ = _parsed(old)
     if parse is _of_numpy and isinstance(value, list):
         return f"[{' '.join(map(repr, value))}]"
-    return repr(value) if parse is ast.literal_eval else json.dumps(value, ensure_ascii=False)
+    return repr(value) if parse in (ast.literal_eval, _of_arrays) else json.dumps(value, ensure_ascii=False)
+
+
+def nested(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column, parsed if it holds lists of records, or records of lists, as text."""
+    if is_text(column.type):
+        cells = column.to_pylist()
+        first = next((cell.lstrip() for cell in cells if cell and cell.strip()), "")
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):  # of several types
+            if re.match(r"\{|\[\s*\{", first):
+                return pa.array([_parsed(cell)[1] if cell else None for cell in cells])
+    return column
 
 
 def flat(table: pa.Table, needed: Collection[str] | None = None) -> pa.Table:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.types import is_struct
 
-from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text
+from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text, nested, spelled_like
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed, unpadded
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices, Separated
@@ -59,8 +59,8 @@ class ListOfChoices(ChoiceForm):
 class NamedChoices(ChoiceForm):
     """Choices with their names in labels: a record of two lists, as in ARC, or a list of records.
 
-    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``. Instead of names,
-    1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
+    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``, also as text.
+    Instead of names, 1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
     """
 
     name: ClassVar[str] = "named"
@@ -72,7 +72,7 @@ class NamedChoices(ChoiceForm):
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "NamedChoices | None":
         """The form of a column."""
-        kind = table.schema.field(column).type
+        kind = nested(table[column]).type
         inner = kind.value_type if is_list(kind) else kind
         fields = [field.name for field in inner if is_list(kind) != is_list(field.type)] if is_struct(inner) else []
         texts, labels = ([name for name in known if name in fields] for known in (_TEXTS, _NAMES))
@@ -103,7 +103,7 @@ class NamedChoices(ChoiceForm):
         return replace(cells, names=None, targets=self._positions(table)) if self.marked else cells
 
     def _cells(self, table: pa.Table) -> ChoiceCells:
-        column = table[self.column]
+        column = nested(table[self.column])
         if is_list(column.type):
             records, lengths = as_lists(column)
             texts, names = (as_text(pc.struct_field(records, name)) for name in (self.text, self.label))
@@ -122,7 +122,8 @@ class NamedChoices(ChoiceForm):
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
-        values, kind = table[self.column].to_pylist(), table.schema.field(self.column).type
+        column, texts = nested(table[self.column]), table[self.column].to_pylist()
+        values, kind = column.to_pylist(), column.type
         for row, (choices, correct) in rows.items():
             old = values[row]
             records = old if is_list(kind) else [{self.label: name} for name in old[self.label] or ()]
@@ -138,7 +139,8 @@ class NamedChoices(ChoiceForm):
                 ]
             else:
                 values[row] = {**old, self.text: list(choices), self.label: names}
-        return {self.column: pa.array(values, kind)}
+            texts[row] = spelled_like(texts[row], values[row]) if isinstance(texts[row], str) else values[row]
+        return {self.column: pa.array(texts, table.schema.field(self.column).type)}
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,10 @@ from hf_vqa_mc.data.names import (
 )
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.data.text_choices import Lettered, Lines, OptionsInText
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError, listed, shown
 
 ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))  # columns of open-ended questions
+MOST_FIXED = 5  # distinct labels that may be the choices of all rows, for messages
 
 
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
@@ -95,10 +96,16 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
 
 
 def _listed(table: pa.Table) -> str:
-    return ", ".join(shown(name) for name in table.column_names if name != ROW_NUMBER)
+    return listed([shown(name) for name in table.column_names if name != ROW_NUMBER], 30)
 
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
+    for name in _label_columns(table) if table.num_rows > MOST_FIXED else ():
+        column = pa.nulls(0, pa.string()) if is_list(table[name].type) else as_text(table[name])
+        found = sorted({*column.to_pylist()} - {None, ""}, key=str.lower)
+        fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
+        if fixed == "no,yes" or (1 < len(found) <= MOST_FIXED and all(one[1:] and "," not in one for one in found)):
+            return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
         value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))

@@ -115,7 +115,7 @@ def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
         found = _records_in(json.loads(_content(path)))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if "Extra data" in str(error):
             return _line_records(path), lines_text
         raise InputError(f"{path}: not JSON ({error})") from error

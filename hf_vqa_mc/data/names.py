@@ -22,7 +22,7 @@ LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "answerkeyposition",
          "gt", "gtanswer", "correct", "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt",
          "cop", "ra", "truth", "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum",
          "correctanswerid", "answertext", "finaldecision", "correctletter", "correctanswerletter",
-         "rightanswer", "expectedanswer", "gtoption", "goldending", "ideal", "targets")  # fmt: skip
+         "rightanswer", "expectedanswer", "gtoption", "goldending", "goldlabel", "ideal", "targets")  # fmt: skip
 IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
 IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
@@ -40,7 +40,7 @@ MAX_NAME_LENGTH = 60  # longer column names are shortened in messages
 _SEPARATOR = r"[\s_.#/-]*"
 _LETTERED = re.compile(rf"(?i:(option|choice|opt|op|answer|ans|candidate){_SEPARATOR})?([A-Z]|[a-z])")
 _NUMBERED = re.compile(
-    rf"(?i)(options?|choices?|opt|ending|sol|(?:mc_)?answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})"
+    rf"(?i)(options?|choices?|opt?|ending|sol|(?:mc_)?answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})"
 )
 _DECOY = re.compile(rf"(?i)((?:distractor|decoy|wrong|incorrect|false|negative|foil)"
                     rf"(?:[\s_-]*(?:answer|choice|option))?){_SEPARATOR}(\d{{1,2}})")  # fmt: skip

@@ -211,7 +211,7 @@ class Lines(TextForm):
     """A choice per line, without letters."""
 
     name: ClassVar[str] = "lines"
-    fits = staticmethod(lambda cell: "\n" in cell.strip())
+    fits = staticmethod(lambda cell: "\n" in cell.strip() and cell.lstrip()[0] not in "[{")
     parse = staticmethod(_lines)
     replaced = staticmethod(lambda cell, choices: "\n".join(choices))
 
@@ -285,7 +285,7 @@ class Lettered(ChoiceForm):
         """The choices of all rows, without the letters of rows that have them; these name the choices."""
         cells = self.form.read(table)
         rows, names = self._rows(cells)
-        stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
+        stripped = pc.utf8_trim_whitespace(pc.replace_substring_regex(cells.texts, _LETTER, r"\4"))
         texts = pc.if_else(pa.array(rows[cells.rows]), stripped, cells.texts)
         return replace(cells, texts=texts, names=names if cells.names is None else cells.names)
 

@@ -114,6 +114,23 @@ JSON = {
     "options/0 to options/2": records(
         lambda texts: {f"options/{at}": text for at, text in enumerate(texts)}, answer=LETTERS
     ),
+    "records of lists as text": records(
+        lambda texts: {"choices": repr({"text": texts, "label": ["A", "B", "C"]})}, answerKey=LETTERS
+    ),
+    "records as text": records(lambda texts: {"choices": json.dumps(NAMED[CHOICES.index(texts)])}, answerKey=LETTERS),
+    "records of arrays as pandas writes them": records(
+        lambda texts: {
+            "choices": f"{{'text': array({texts},\n dtype=object), 'label': array(['A', 'B', 'C'], dtype=object)}}"
+        },
+        answerKey=LETTERS,
+    ),
+    "arrays of records as pandas writes them": records(
+        lambda texts: {"choices": f"[{' '.join(map(repr, NAMED[CHOICES.index(texts)]))}]"}, answerKey=LETTERS
+    ),
+    "letters and blanks around choices": records(
+        lambda texts: {f"Choice {name}": f" {name}:{text} " for name, text in zip("ABC", texts, strict=True)},
+        answer=LETTERS,
+    ),
     "options over several lines": [
         {
             "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
@@ -375,6 +392,9 @@ def test_other_json_is_refused_with_what_is_expected(value, tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(value))
     with pytest.raises(InputError, match=r"expected a list of records, .*or one record, also per line"):
         read(tmp_path / "rows.json")
+    (tmp_path / "rows.json").write_text("[" * 9000 + "]" * 9000)
+    with pytest.raises(InputError, match="not JSON"):
+        read(tmp_path / "rows.json")
 
 
 def test_headers_may_have_blanks_and_columns_bars(tmp_path):
@@ -459,6 +479,7 @@ def test_labels_may_end_with_blanks_and_have_other_case(tmp_path):
 
 HINTS = {
     "choices in a text": ([{**one, "options": ",".join(one["options"])} for one in LISTS], "expected a list such as"),
+    "fixed choices": ([{"question": f"{at}?", "label": at % 2} for at in range(9)], "fixed_choices no,yes if these"),
     "several questions per record": (
         [{"images": at, "qa_pairs": [{"question": "Which?", "answer": "A"}]} for at in range(3)],
         r"several questions \(qa_pairs\), write one record per question",
