@@ -121,20 +121,22 @@ _LATEX = re.compile(
 )
 """The backslash of a command of LaTeX that is not escaped: Python and JSON read a tab in ``\\theta``."""
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_NUMPY = re.compile(rf"\s*\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]\s*", re.DOTALL)
+_ITEM = rf"(?:{_QUOTED}|None|True|False|[-+]?\d[\d.e+-]*)"
+_NUMPY = re.compile(rf"\s*\[\s*{_ITEM}(?:\s+{_ITEM})+\s*\]\s*", re.DOTALL)
 
 
 def _of_numpy(text: str) -> list[object]:
-    """The texts of a printed array, which have no commas; raises ValueError for other texts."""
+    """The items of a printed array, which have no commas; raises ValueError for other texts."""
     if not _NUMPY.fullmatch(text):
         raise ValueError("not an array")
-    return [ast.literal_eval(one) for one in re.findall(_QUOTED, text)]
+    return [ast.literal_eval(one) for one in re.findall(_ITEM, text)]
 
 
 def _of_arrays(text: str) -> object:
-    """A printed object with arrays, as pandas writes a record of lists to CSV; raises ValueError for other texts."""
-    if not re.search(r"array\(\[|\}\s+\{", text):
+    """A printed value with arrays or NaN, as pandas writes records to CSV; raises ValueError for other texts."""
+    if not re.search(r"array\(\[|\}\s+\{|\bnan\b", text):
         raise ValueError("no arrays")
+    text = re.sub(r"(?<=[\[\s])nan(?=\s*[,\]])", "None", text)
     text = re.sub(r"array\((\[.*?\])(?:,\s*dtype=\w+)?\)", r"\1", text, flags=re.DOTALL)
     return ast.literal_eval(re.sub(r"\}\s+\{", "}, {", text))
 

@@ -163,8 +163,10 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
             yield form
     yield from filter(None, (OptionsInText.of(table, name) for name in _questions(table, options)))
     known = named(table.column_names, DECOYS)
-    decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
-    yield from _with_targets(table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)])
+    lists = _forms(table, known)
+    single = [name for name in known if name in cells and name not in {form.column for form in lists}]
+    runs = [*decoy_columns(cells), *([name] for name in single)]
+    yield from _with_targets(table, options, [*lists, *(ChoiceColumns(tuple(run)) for run in runs)])
     for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
         answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
         if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):

@@ -251,6 +251,13 @@ def test_decoys_separated_by_semicolons(tmp_path):
     assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
 
 
+def test_lists_as_text_may_hold_numbers_and_missing_values(tmp_path):
+    rows = [{**LISTS[0], "options": "[10  -2.5 None]"}, {**LISTS[1], "options": "['one', 'nan, two', nan]"}]
+    rows += [{**row, "options": "['x' None 'y']"} for row in LISTS[2:]]
+    rows = [{**row, "answer": "A"} for row in rows]
+    assert read(write(tmp_path / "rows.jsonl", rows))[1][:3] == [["10", "-2.5"], ["one", "nan, two"], ["x", "", "y"]]
+
+
 @pytest.mark.parametrize("mark", [":", ".", ")", "．", "、"])  # noqa: RUF001
 def test_lettered_lines_without_a_blank_and_letters_in_a_list(mark, tmp_path):
     rows = [
@@ -480,6 +487,13 @@ def test_labels_may_end_with_blanks_and_have_other_case(tmp_path):
 HINTS = {
     "choices in a text": ([{**one, "options": ",".join(one["options"])} for one in LISTS], "expected a list such as"),
     "fixed choices": ([{"question": f"{at}?", "label": at % 2} for at in range(9)], "fixed_choices no,yes if these"),
+    "decoys with the target in a list as text": (
+        [
+            {"question": f"{at}?", "distractors": repr(["red", "blue"]), "correct_answer": "pink" if at else "red"}
+            for at in range(9)
+        ],
+        "no choices recognised",
+    ),
     "several questions per record": (
         [{"images": at, "qa_pairs": [{"question": "Which?", "answer": "A"}]} for at in range(3)],
         r"several questions \(qa_pairs\), write one record per question",
