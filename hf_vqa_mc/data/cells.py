@@ -109,7 +109,7 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
     """
     if not cell or not cell.strip():
         return []
-    _, found = _parsed(_LATEX.sub(r"\\\\", cell))
+    _, found = _parsed(_LATEX.sub(r"\\\\", cell) if "\\" in cell else cell)
     if not isinstance(found, list | tuple) or not all(isinstance(text, str | int | float | None) for text in found):
         return None
     return [None if text is None or text != text else str(text) for text in found]  # NaN
@@ -160,11 +160,10 @@ def spelled_like(old: str, value: object) -> str:
 def nested(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """A column, parsed if it holds lists of records, or records of lists, as text."""
     if is_text(column.type):
-        cells = column.to_pylist()
-        first = next((cell.lstrip() for cell in cells if cell and cell.strip()), "")
+        first = next((cell.lstrip() for cell in column.slice(0, 1000).to_pylist() if cell and cell.strip()), "")
         with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError):  # of several types
             if re.match(r"\{|\[\s*\{", first):
-                return pa.array([_parsed(cell)[1] if cell else None for cell in cells])
+                return pa.array([_parsed(cell)[1] if cell else None for cell in column.to_pylist()])
     return column
 
 
