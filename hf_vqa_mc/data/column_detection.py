@@ -168,9 +168,10 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
     runs = [*decoy_columns(cells), *([name] for name in single)]
     yield from _with_targets(table, options, [*lists, *(ChoiceColumns(tuple(run)) for run in runs)])
     for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
-        answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
-        if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
-            yield FixedChoices(choices=tuple(answers))
+        texts = {text.strip() for text in as_text(table[label]).unique().to_pylist() if text and text.strip()}
+        answers = sorted({text.lower() for text in texts}, reverse=True)
+        if answers in (["yes", "no"], ["true", "false"]):
+            yield FixedChoices(choices=tuple(sorted(texts, reverse=True) if len(texts) == len(answers) else answers))
 
 
 def _choices(table: pa.Table) -> Iterator[ChoiceForm]:

@@ -23,12 +23,27 @@ LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "answerkeyposition",
          "cop", "ra", "truth", "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum",
          "correctanswerid", "answertext", "finaldecision", "correctletter", "correctanswerletter",
          "rightanswer", "expectedanswer", "gtoption", "goldending", "goldlabel", "ideal", "targets")  # fmt: skip
-IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
-IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
+IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist", "photo", "pic")
+IMAGE_PATH = (
+    "imagepath",
+    "imgpath",
+    "imagefile",
+    "imagefilename",
+    "filename",
+    "imagename",
+    "imageurl",
+    "imagepaths",
+    "imgname",
+    "imgfile",
+    "imgfn",
+    "figurepath",
+    "cocourl",
+)
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
 VIDEO = ("videoid", "vidid", "videoname", "vidname", "video", "videopath", "videofile", "videofilename", "videoidx",
          "videouid", "videos", "videourl", "youtubeid", "vid", "clipid", "clipname", "cliplink", "clip",
-         "dataid")  # fmt: skip
+         "vname", "movie", "scenename", "sceneid", "gifname", "audioid", "googledriveid", "mediapath",
+         "imdbkey", "dataid")  # fmt: skip
 """Columns with the video of a row, which groups rows as an image does; most specific first."""
 QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
                "sampleid", "exampleid", "recordid")  # fmt: skip

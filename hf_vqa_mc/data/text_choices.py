@@ -63,7 +63,7 @@ class OptionText:
             mark = f"{opening}{next_name(first, index)}{closing}"
             return re.compile(rf"({separator}){re.escape(mark)}{blank}").search(text, position)
 
-        on_one_line = start[0].strip() != f"{opening}{first}{closing}" and opening  # after "Options:"
+        on_one_line = start[0].strip() != f"{opening}{first}{closing}"  # after "Options:"
         separators = r"\r?\n[ \t]*" if tight else r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else "")
         found = following(separators, 1, start.end())
         if found is None and not (start.start(1) or tight):  # a text of options alone
@@ -226,8 +226,12 @@ class Separated(TextForm):
 
 
 _MARKS = r"[.):\]．、：）]"
-_LETTER = rf"(?s)^(\s*[(\[（]?)([A-Za-z]|\d{{1,2}})(\.\)\s*|{_MARKS}+\s+|{_MARKS}+$| \)\s*| -\s+|{_MARKS})(.*)$"
-_FIRST_LETTER = r"(?s)^\s*[(\[（]?(?P<letter>[A-Za-z](?:[.):\]．、：）]| \)| -\s)|\d{1,2}(?:[)\]．、）]| \)|\.\s))"
+_OPENING, _SIGNS = r"\s*(?:\*\*)?(?:(?i:option|choice) )?[(\[（<]?", r"[>|/]\s| ?[–—]\s| :\s|\t"
+_LETTER = (
+    rf"(?s)^({_OPENING})([A-Za-z]|\d{{1,2}})"
+    rf"(\.\)\s*|{_MARKS}+\*\*\s*|{_MARKS}+\s+|{_MARKS}+$| \)\s*| -\s+|{_SIGNS}|{_MARKS})(.*)$"
+)
+_FIRST_LETTER = rf"(?s)^{_OPENING}(?P<letter>[A-Za-z](?:{_MARKS}| \)| -\s|{_SIGNS})|\d{{1,2}}(?:[)\]．、）]| \)|\.\s))"
 """Letters, and numbers that are neither decimals, nor times, nor ratios."""
 
 

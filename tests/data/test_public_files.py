@@ -131,6 +131,25 @@ JSON = {
         lambda texts: {f"Choice {name}": f" {name}:{text} " for name, text in zip("ABC", texts, strict=True)},
         answer=LETTERS,
     ),
+    "letters after a word": records(
+        lambda texts: {"options": [f"Option {name}: {text}" for name, text in zip("ABC", texts, strict=True)]},
+        answer=LETTERS,
+    ),
+    "bold letters": records(
+        lambda texts: {"options": [f"**{name}.** {text}" for name, text in zip("ABC", texts, strict=True)]},
+        answer=LETTERS,
+    ),
+    "letters and a tab": records(
+        lambda texts: {"options": [f"{name}\t{text}" for name, text in zip("ABC", texts, strict=True)]}, answer=LETTERS
+    ),
+    "records with marks of any name": [
+        {"question": question, "choices": [{"body": text, "gold": text == texts[label]} for text in texts]}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "options after a heading without brackets": [
+        {"question": f"{question} Options: A. {a} B. {b} C. {c}", "answer": letter}
+        for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ],
     "options over several lines": [
         {
             "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
@@ -436,6 +455,8 @@ def test_labels_that_are_all_yes_or_no_are_the_choices(tmp_path):
     rows = [{"question": question, "label": ["yes", "no"][at % 2]} for at, question in enumerate(QUESTIONS)]
     path = write(tmp_path / "rows.jsonl", rows)
     assert read(path) == (QUESTIONS, [["yes", "no"]] * 24, [0, 1] * 12)
+    mixed = [{**row, "label": ["Yes ", "no", "yes", "No"][at % 4]} for at, row in enumerate(rows)]
+    assert read(write(tmp_path / "mixed.jsonl", mixed)) == read(path)
     maybe = write(tmp_path / "more.jsonl", [*rows, {"question": "Is it?", "label": "maybe"}])
     with pytest.raises(InputError, match="fixed_choices"):
         read(maybe)
