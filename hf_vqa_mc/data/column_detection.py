@@ -25,6 +25,7 @@ from hf_vqa_mc.data.labels import (
     hidden,
     integers_only,
     interpret,
+    label_texts,
 )
 from hf_vqa_mc.data.loading import NoChoices
 from hf_vqa_mc.data.names import (
@@ -101,8 +102,7 @@ def _listed(table: pa.Table) -> str:
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
     for name in _label_columns(table) if table.num_rows > MOST_FIXED else ():
-        column = pa.nulls(0, pa.string()) if is_list(table[name].type) else as_text(table[name])
-        found = sorted({*column.to_pylist()} - {None, ""}, key=str.lower)
+        found = sorted({*label_texts(table, name)[0].to_pylist()} - {None, ""}, key=str.lower)
         fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
         if fixed == "no,yes" or (1 < len(found) <= MOST_FIXED and all(one[1:] and "," not in one for one in found)):
             return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"

@@ -3,6 +3,7 @@
 # ruff: noqa: RUF001  marks of full width
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -266,23 +267,17 @@ class Lettered(ChoiceForm):
         """
         found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
         names = pc.replace_substring_regex(pc.utf8_upper(found), r"\W", "")
-        rows, size = np.zeros(len(cells.lengths), bool), len(cells.filled)
-        missing = rows.copy()
-        for alphabet in ([chr(ord("A") + at) for at in range(26)], [str(at + 1) for at in range(99)]):
-            indices = pc.fill_null(pc.index_in(names, pa.array(alphabet)), UNKNOWN).to_numpy(zero_copy_only=False)
-            named = cells.filled & (indices != UNKNOWN)
-            pairs = np.stack([cells.rows, indices], axis=1)[named]
-            distinct = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=len(rows)) if len(pairs) else 0
-            filled = np.bincount(cells.rows[cells.filled], minlength=len(rows))
-            position = cells.starts[cells.rows] + indices
-            fits = named & (position < size)
-            fits &= cells.filled[np.where(fits, position, 0)] & (cells.rows[np.where(fits, position, 0)] == cells.rows)
-            fits &= (position == np.arange(size)) | (cells.names is None)
-            rows |= (distinct == filled) & (np.bincount(cells.rows[fits], minlength=len(rows)) == filled)
-            missing |= distinct == filled
-        rows &= cells.counts > 1
-        if cells.names is None and 2 * rows.sum() > (cells.counts > 0).sum():
-            rows |= missing & (cells.counts > 1)
+        filled = np.flatnonzero(cells.filled)
+        of_row, positions = cells.rows[filled], filled - cells.starts[cells.rows[filled]]
+        in_order, distinct = np.zeros((2, len(cells.lengths)), bool)
+        for alphabet in (list(string.ascii_uppercase), [str(at + 1) for at in range(99)]):
+            indices = pc.fill_null(pc.index_in(names.take(pa.array(filled)), pa.array(alphabet)), UNKNOWN).to_numpy()
+            indices = indices[np.lexsort((indices, of_row))] if cells.names is None else indices
+            again = (np.diff(indices, prepend=UNKNOWN) == 0) & (np.diff(of_row, prepend=UNKNOWN) == 0)
+            for rows, wrong in ((in_order, indices != positions), (distinct, again | (indices == UNKNOWN))):
+                rows |= np.bincount(of_row[wrong], minlength=len(rows)) == 0
+        most = cells.names is None and 2 * (in_order & (cells.counts > 1)).sum() > (cells.counts > 0).sum()
+        rows = (distinct if most else in_order) & (cells.counts > 1)
         return rows, pc.if_else(pa.array(rows[cells.rows]), names, None)
 
     def read(self, table: pa.Table) -> ChoiceCells:
