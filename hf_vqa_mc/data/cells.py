@@ -109,25 +109,31 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
     """
     if not cell or not cell.strip():
         return []
-    _, found = _parsed(cell)
+    _, found = _parsed(_LATEX.sub(r"\\\\", cell) if "\\" in cell else cell)
     if not isinstance(found, list | tuple) or not all(isinstance(text, str | int | float | None) for text in found):
         return None
     return [None if text is None or text != text else str(text) for text in found]  # NaN
 
 
+_LATEX = re.compile(
+    r"(?<!\\)\\(?=[abfv][a-z]|t(?:imes|heta|an|au|frac|riangle)(?![a-z])|text\{|r(?:ho|ight|angle)|n(?:u|eq|abla)\b"
+    r"|x(?![\da-fA-F]{2})|u(?![\da-fA-F]{4}))"
+)
+"""The backslash of a command of LaTeX that is not escaped: Python and JSON read a tab in ``\\theta``."""
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _NUMPY = re.compile(
-    rf"(?P<text>{_QUOTED})|\b(?:np\.\w+|array)\(|(?<=[\]'\"\w])(?:,\s*dtype=[^()\[\]]*)?\)|"
+    rf"(?P<text>{_QUOTED})|(?P<nan>\bnan\b)|\b(?:np\.\w+|array)\(|(?<=[\]'\"\w])(?:,\s*dtype=[^()\[\]]*)?\)|"
     r"(?<=[\w\]}'\".])(?P<blank>\s+)(?=[\w\[{'\"-])",
     re.DOTALL,
 )
-"""Text, which is kept; the calls that NumPy prints; and the blanks between entries, which have no commas."""
+"""Text, which is kept; NaN; the calls that NumPy prints; and the blanks between entries, which have no commas."""
+_PYTHON = {"nan": "None", "blank": ", "}
 
 
 def _of_numpy(text: str) -> object:
     """The value of a printed array, or of a list or object with arrays; raises ValueError for other texts."""
-    plain = _NUMPY.sub(lambda match: match["text"] or (", " if match["blank"] else ""), text) if "[" in text else text
-    if plain == text:
+    plain = _NUMPY.sub(lambda match: match["text"] or _PYTHON.get(match.lastgroup or "", ""), text)
+    if plain == text or "[" not in text:
         raise ValueError("no array")
     return ast.literal_eval(plain)
 

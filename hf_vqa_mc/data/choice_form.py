@@ -75,10 +75,16 @@ class ChoiceCells:
 
 
 def unpadded(texts: pa.Array, lengths: NDArray[np.int64]) -> pa.Array:
-    """The cells of all rows, null where a row is padded: with N/A and the like, if some row ends with two of them."""
+    """The cells of all rows, null where a row is padded.
+
+    Rows are padded with N/A and the like if a row ends with two of them, or a tenth of all rows with one; not so None.
+    """
     codes = pc.fill_null(pc.index_in(pc.utf8_lower(texts), pa.array(PADDING)), UNKNOWN).to_numpy(zero_copy_only=False)
     last, cells = np.cumsum(lengths)[lengths > 2] - 1, np.arange(len(texts))
-    pads = np.isin(codes, [*{*codes[last[codes[last] == codes[last - 1]]].tolist()} - {UNKNOWN}])
+    ends = codes[last]
+    numbers = {text: np.count_nonzero(ends == code) for code, text in enumerate(PADDING) if text != "none"}
+    frequent = [PADDING.index(text) for text, times in numbers.items() if times > max(1, len(lengths) / 10)]
+    pads = np.isin(codes, [*{*ends[ends == codes[last - 1]].tolist(), *frequent} - {UNKNOWN}])
     if not pads.any():
         return texts
     rows, before = np.repeat(np.arange(len(lengths)), lengths), np.full(len(lengths), -1)

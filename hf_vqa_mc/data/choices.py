@@ -13,15 +13,26 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.types import is_struct
 
-from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, is_number, is_text, spelled_like, unpacked_column
+from hf_vqa_mc.data.cells import (
+    as_lists,
+    as_mask,
+    as_text,
+    is_cell,
+    is_list,
+    is_number,
+    is_text,
+    spelled_like,
+    unpacked_column,
+)
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, typed, unpadded
 from hf_vqa_mc.data.names import LABEL, columns_in_words, named, next_name
 from hf_vqa_mc.data.text_choices import Lines, OptionsInText, PackedChoices, Separated
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
 
-_TEXTS = ("text", "texts", "choices", "choice", "content", "value", "atext")
-_NAMES = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "correct", "is_correct")
+_TEXTS = ("text", "texts", "choices", "choice", "content", "value", "atext", "option", "answer", "option_text", "body")
+_NAMES = ("label", "labels", "key", "keys", "id", "letter", "choice_id", "aid", "option", "name", "index", "option_id",
+          "option_label", "identifier", "correct", "is_correct")  # fmt: skip
 """Names of fields in records of choices."""
 
 
@@ -59,8 +70,8 @@ class ListOfChoices(ChoiceForm):
 class NamedChoices(ChoiceForm):
     """Choices with their names in labels: a record of two lists, as in ARC, or a list of records, also as text.
 
-    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``. Instead of names,
-    1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
+    ``{"text": ["red", "blue"], "label": ["A", "B"]}`` or ``[{"text": "red", "label": "A"}, ...]``, also as text.
+    Instead of names, 1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
     """
 
     name: ClassVar[str] = "named"
@@ -74,8 +85,14 @@ class NamedChoices(ChoiceForm):
         """The form of a column."""
         kind = _records(table, column).type
         inner = kind.value_type if is_list(kind) else kind
-        fields = [field.name for field in inner if is_list(kind) != is_list(field.type)] if is_struct(inner) else []
-        texts, labels = ([name for name in known if name in fields] for known in (_TEXTS, _NAMES))
+        types = (
+            {field.name: field.type for field in inner if is_list(kind) != is_list(field.type)}
+            if is_struct(inner)
+            else {}
+        )
+        fields = [name for name, one in types.items() if is_cell(one.value_type if is_list(one) else one)]
+        texts = [name for name in _TEXTS if name in fields]
+        labels = [name for name in dict.fromkeys((*_NAMES, *fields)) if name in fields and name not in texts[:1]]
         if not texts or not labels:
             return None
         if not [name for name in named(table.column_names, LABEL) if not name.startswith(f"{column}.")]:
@@ -83,7 +100,7 @@ class NamedChoices(ChoiceForm):
                 marks = cls((column,), texts[0], label)._positions(table)
                 if 2 * (marks != UNKNOWN).sum() > pc.sum(pc.is_valid(table[column])).as_py():
                     return cls((column,), texts[0], label, marked=True)
-        return cls((column,), texts[0], labels[0])
+        return cls((column,), texts[0], labels[0]) if labels[0] in _NAMES else None
 
     def _positions(self, table: pa.Table) -> NDArray[np.int64]:
         """(rows,): position of the only mark of each row, else UNKNOWN."""

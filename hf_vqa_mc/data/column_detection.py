@@ -1,5 +1,6 @@
 """Find which columns of a benchmark hold questions, choices and labels."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pyarrow as pa
 from hf_vqa_mc.data.cells import as_text, is_cell, is_list, is_text
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceForm
 from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, TargetAndDecoys
-from hf_vqa_mc.data.column_spec import ColumnSpec
+from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.data.columns import question_column
 from hf_vqa_mc.data.files import file_form
 from hf_vqa_mc.data.labels import (
@@ -24,6 +25,7 @@ from hf_vqa_mc.data.labels import (
     hidden,
     integers_only,
     interpret,
+    label_texts,
 )
 from hf_vqa_mc.data.loading import NoChoices
 from hf_vqa_mc.data.names import (
@@ -43,9 +45,10 @@ from hf_vqa_mc.data.names import (
 )
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.data.text_choices import Lettered, Lines, OptionsInText
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError, listed, shown
 
 ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))  # columns of open-ended questions
+MOST_FIXED = 5  # distinct labels that may be the choices of all rows, for messages
 
 
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
@@ -73,8 +76,10 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
         if not unread:
             break
     if found:
-        _check_one_question(min(found, key=lambda one: one[0])[1], table, options, location)
-        return _checked_one_list(min(found, key=lambda one: one[0])[1], table, options, location)
+        unread, spec = min(found, key=lambda one: one[0])
+        _check_one_question(spec, table, options, location)
+        _check_other_choices(spec, unread, tables, split, options, location)
+        return _checked_one_list(spec, table, options, location)
     if failures:
         raise failures[0]
     if options.choices:
@@ -92,10 +97,15 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
 
 
 def _listed(table: pa.Table) -> str:
-    return ", ".join(shown(name) for name in table.column_names if name != ROW_NUMBER)
+    return listed([shown(name) for name in table.column_names if name != ROW_NUMBER], 30)
 
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
+    for name in _label_columns(table) if table.num_rows > MOST_FIXED else ():
+        found = sorted({*label_texts(table, name)[0].to_pylist()} - {None, ""}, key=str.lower)
+        fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
+        if fixed == "no,yes" or (1 < len(found) <= MOST_FIXED and all(one[1:] and "," not in one for one in found)):
+            return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
         value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
@@ -147,19 +157,28 @@ def _candidates(table: pa.Table, options: BenchmarkOptions) -> Iterator[ChoiceFo
         yield from _in_given_columns(table, options.choices, options)
         return
     cells = [field.name for field in table.schema if is_cell(field.type)]
-    known = named(table.column_names, CHOICES)
     has_label = options.label or _label_columns(table)  # without, answers are those of annotators
-    yield from _forms(table, [name for name in known if has_label or name not in ANSWERS])
-    for run in choice_columns(cells):
-        yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
+    for form in _choices(table):
+        if has_label or not named(form.columns, ANSWERS) or getattr(form, "marked", False):
+            yield form
     yield from filter(None, (OptionsInText.of(table, name) for name in _questions(table, options)))
     known = named(table.column_names, DECOYS)
-    decoys = [*_forms(table, known), *(ChoiceColumns(tuple(run)) for run in decoy_columns(cells))]
-    yield from _with_targets(table, options, [*decoys, *(ChoiceColumns((name,)) for name in known if name in cells)])
+    lists = _forms(table, known)
+    single = [name for name in known if name in cells and name not in {form.column for form in lists}]
+    runs = [*decoy_columns(cells), *([name] for name in single)]
+    yield from _with_targets(table, options, [*lists, *(ChoiceColumns(tuple(run)) for run in runs)])
     for label in [options.label] if options.label else named(cells, [one for one in LABEL if one != "correct"]):
-        answers = sorted({text for text in as_text(table[label]).unique().to_pylist() if text}, reverse=True)
-        if [text.lower() for text in answers] in (["yes", "no"], ["true", "false"]):
-            yield FixedChoices(choices=tuple(answers))
+        texts = {text.strip() for text in as_text(table[label]).unique().to_pylist() if text and text.strip()}
+        answers = sorted({text.lower() for text in texts}, reverse=True)
+        if answers in (["yes", "no"], ["true", "false"]):
+            yield FixedChoices(choices=tuple(sorted(texts, reverse=True) if len(texts) == len(answers) else answers))
+
+
+def _choices(table: pa.Table) -> Iterator[ChoiceForm]:
+    """Columns of lists of choices, and columns with one choice each."""
+    yield from _forms(table, named(table.column_names, CHOICES))
+    for run in choice_columns([field.name for field in table.schema if is_cell(field.type)]):
+        yield Lettered.or_plain(ChoiceColumns(tuple(run)), table)
 
 
 def _forms(table: pa.Table, names: Sequence[str]) -> list[ChoiceForm]:
@@ -255,11 +274,43 @@ def _check_one_question(spec: ColumnSpec, table: pa.Table, options: BenchmarkOpt
         )
 
 
+def _check_other_choices(
+    spec: ColumnSpec, unread: int, tables: Tables, split: str, options: BenchmarkOptions, location: str
+) -> None:
+    """Raise InputError if letters or indices also fit choices of other columns, unless the user named the choices."""
+    if options.choices or not spec.labels or not spec.choices.columns or spec.labels[0][1] is BY_TEXT:
+        return
+    own = {name.partition(".")[0] for name in spec.columns}
+    for form in _choices(tables[split]):
+        if own & {name.partition(".")[0] for name in form.columns} or named(form.columns, ANSWERS):
+            continue
+        with contextlib.suppress(InputError):
+            labels, more = _with_label(tables, split, form, options, location)
+            found = [spec, replace(spec, choices=form, labels=labels)]
+            targets = [_targets(one.read(tables[split], location)) for one in found]
+            if labels and labels[0][1] is not BY_TEXT and more <= unread and targets[0] != targets[1]:
+                first, second = (f"--choices {','.join(one.choices.columns)}" for one in found)
+                break
+    else:
+        return
+    raise InputError(f"{location}: the labels fit the different choices of two columns; add {first}, or {second}")
+
+
+def _targets(rows: RowCells) -> list[str]:
+    found = zip(rows.cells.choices.to_pylist(), rows.labels.tolist(), strict=True)
+    return [texts[label].strip().lower() if label >= 0 else "" for texts, label in found]
+
+
 def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptions, location: str) -> ColumnSpec:
     """Raise InputError if the question holds options too, unless the user named the choices; note other columns."""
+    by_position = spec.ordered and spec.labels and spec.labels[0][1] is not BY_TEXT
     for other in [] if options.choices is not None else _questions(table, options):
         if other not in spec.choices.columns and OptionsInText.of(table, other):
             if other != spec.question:
+                both = (one.read(table).choices.to_pylist() for one in (spec.choices, OptionsInText((other,))))
+                if by_position and any(a != b and sorted(a) == sorted(b) for a, b in zip(*both, strict=True)):
+                    add = f"add --choices {','.join(spec.choices.columns)}, or --choices {other}"
+                    raise InputError(f"{location}: {other} has the choices in another order; {add}")
                 return replace(spec, repeated=other)
             parents = {name.rpartition(".")[0] for name in spec.choices.columns}
             given = parents if len(parents) == 1 and "" not in parents else spec.choices.columns

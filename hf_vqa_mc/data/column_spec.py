@@ -109,7 +109,7 @@ class ColumnSpec:
             if valid.any() and (labels == UNKNOWN)[valid].all():
                 raise HiddenLabels(f"{location}: the labels are hidden ({target} is empty in all rows)")
             for row in np.flatnonzero(valid & (labels == UNKNOWN)).tolist():
-                faults.setdefault(row, ("missing_label", f"{target} is empty, expected the correct answer"))
+                faults.setdefault(row, ("missing_label", f"{target} is empty or marks several, expected one answer"))
             return labels
         name, form = self.labels[0]
         texts, several = label_texts(table, name)

@@ -24,15 +24,25 @@ def question_column(table: pa.Table, others: Sequence[str], options: BenchmarkOp
     if options.question in others:
         raise InputError(f"{location}: --question {options.question}: holds choices or labels; name another column")
     names = [options.question] if options.question else named(table.column_names, QUESTION)
-    for name in names:
-        is_within = any(other.startswith(f"{name}.") for other in table.column_names)  # a text with an object
-        if is_text(table.schema.field(name).type) and (options.question or not is_within):
-            return name
+    within = {other.rpartition(".")[0] for other in table.column_names}  # texts with objects
+    texts = [
+        name for name in names if is_text(table.schema.field(name).type) and (options.question or name not in within)
+    ]
+    if texts:
+        return min(texts, key=lambda name: _unlike_questions(table, name)) if texts[1:] else texts[0]
     found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
     raise InputError(
         f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}; "
         "if all rows ask the same, add a column question"
     )
+
+
+def _unlike_questions(table: pa.Table, name: str) -> tuple[bool, bool]:
+    """Whether all texts are empty; whether most are one word, or all are the same instruction."""
+    texts = as_text(table[name])
+    words = as_mask(pc.match_substring_regex(texts, r"[^!-~]")).sum()  # blanks, or letters of other scripts
+    constant = not named([name], QUESTION[:3]) and len(texts.unique()) == 1
+    return not as_mask(pc.not_equal(texts, "")).any(), bool(2 * words < len(texts)) or constant
 
 
 def question_ids(

@@ -156,6 +156,9 @@ def _images_in_rows(
     found: dict[str, RowImages] = {}
     for name, table in opened.tables.items():
         if table.num_rows and (pictures := _pictures(table, columns, allowed, opened.locations[name])):
+            if pictures.cells and not (pictures.source or pc.any(pc.not_equal(pictures.ids, "")).as_py()):
+                videos = _pictures(table, replace(columns, image=""), allowed, opened.locations[name])
+                pictures = replace(videos, notes=(*pictures.notes, *videos.notes)) if videos else pictures
             found[name] = pictures
         done += table.num_rows
         progress("images", done, total)

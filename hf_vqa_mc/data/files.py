@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, is_text
+from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
 from hf_vqa_mc.data.names import CHOICES, QUESTION, named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
@@ -62,8 +62,12 @@ def splits_of(table: pa.Table, location: str, default: str) -> tuple[dict[str, p
     """Tables and locations by split: by a column ``split`` with names such as val; else one split, the default."""
     for column in named(table.column_names, ("split",)):
         values = table[column]
-        names = values.unique().to_pylist() if is_text(values.type) else []
-        if names and all(name and _SPLIT.fullmatch(name.lower()) for name in names):
+        values = pc.utf8_lower(as_text(values)) if is_text(values.type) else pa.nulls(0)
+        names = [name for name in values.unique().to_pylist() if name]
+        if names and all(map(_SPLIT.fullmatch, names)):
+            empty = pc.index(pc.equal(pc.fill_null(values, ""), ""), True).as_py()
+            if empty >= 0:
+                raise InputError(f"{location}, row {empty + 1}: {column} is empty; fill it, or remove the column")
             tables = {name: table.filter(pc.equal(values, name)) for name in names} if names[1:] else {}
             return tables or {names[0]: table}, {name: f"{location}, {name}" if tables else location for name in names}
     return {default: table}, {default: location}
@@ -111,7 +115,7 @@ def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
         found = _records_in(json.loads(_content(path)))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if "Extra data" in str(error):
             return _line_records(path), lines_text
         raise InputError(f"{path}: not JSON ({error})") from error
@@ -130,6 +134,7 @@ def _records_in(value: Any) -> tuple[Records, Callable[[Records], object]] | Non
         return value, lambda new: new
     inner: dict[str, Any] = value if isinstance(value, dict) else {}
     lists = [key for key, one in inner.items() if isinstance(one, list) and {*map(type, one)} == {dict}]
+    lists = [key for key in lists if any(named(one, QUESTION) for one in inner[key])] or lists
     rows_of = {tuple(one) if isinstance(one, dict) else () for one in inner.values()}  # of pandas: objects by row
     if len(rows_of) == 1 and named(inner, QUESTION) and any(rows_of) and all(map(str.isdigit, max(rows_of))):
         rows = [{name: one[key] for name, one in inner.items()} for key in max(rows_of)]
@@ -162,7 +167,7 @@ def _csv(path: Path) -> pa.Table:
         "read_options": pc_csv.ReadOptions(block_size=min(_LARGEST_BLOCK, len(content) + 1)),
         "parse_options": pc_csv.ParseOptions(delimiter=comma, newlines_in_values=True),
     }
-    if re.search(rb'(?:^|[\t\n,;|])"[^"\n]*(?:\n|$)', content):  # a quoted line break, or no quoting at all
+    if re.search(rb'(?:^|[\t\n,;|])"[^"\n]*(?:\n|$|"[^"\t\r\n,;|])', content):  # a quoted line break, or no quoting
         columns = {line.count(comma.encode()) for line in content.splitlines() if line.strip()}
         if len(columns) == 1 and columns != {0}:
             options["parse_options"] = pc_csv.ParseOptions(delimiter=comma, quote_char=False, newlines_in_values=False)

@@ -84,7 +84,7 @@ def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
 
 
 def _by_row_letters(positions: NDArray[np.int64], cells: ChoiceCells) -> NDArray[np.int64]:
-    """(rows,): the position of each letter, 0 for A; in rows that name choices by letters, that of the named choice."""
+    """(rows,): positions of letters, 0 for A; in rows that name choices by letters, those of the named choices."""
     if cells.names is None or pa.types.is_dictionary(cells.names.type):  # columns are in order
         return positions
     names = pc.utf8_upper(cells.names.cast(pa.string()))

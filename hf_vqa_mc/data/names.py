@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from hf_vqa_mc.errors import InputError, shown
 
 QUESTION = ("question", "questiontext", "questionstem", "sentence", "query", "problem", "stem", "prompt", "q", "ctx",
-            "human", "qtext", "goal", "questionpropmt", "startphrase", "input", "text")  # fmt: skip
+            "human", "qtext", "goal", "questionpropmt", "startphrase", "input", "text", "inputs", "instruction",
+            "premise")  # fmt: skip
 CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
-           "candidateanswers", "answercandidates", "mcchoices", "endings", "choice", "option", "mc1targets",
-           "answers")  # fmt: skip
+           "candidateanswers", "answercandidates", "mcchoices", "mcoptions", "endings", "choicelist",
+           "possibleanswers", "alternatives", "choice", "option", "mc1targets", "answers")  # fmt: skip
 CAPTION, FOILS = ("caption",), ("foils", "foil", "negativecaption")
 """The caption of an image, and others that do not fit it; without these it is no choice."""
 DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
@@ -20,12 +21,29 @@ LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "answerkeyposition",
          "correctchoice", "correctoption", "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth",
          "gt", "gtanswer", "correct", "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt",
          "cop", "ra", "truth", "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum",
-         "correctanswerid", "answertext", "finaldecision")  # fmt: skip
-IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist")
-IMAGE_PATH = ("imagepath", "imgpath", "imagefile", "imagefilename", "filename", "imagename", "imageurl", "imagepaths")
+         "correctanswerid", "answertext", "finaldecision", "correctletter", "correctanswerletter",
+         "rightanswer", "expectedanswer", "gtoption", "goldending", "goldlabel", "ideal", "targets")  # fmt: skip
+IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist", "photo", "pic")
+IMAGE_PATH = (
+    "imagepath",
+    "imgpath",
+    "imagefile",
+    "imagefilename",
+    "filename",
+    "imagename",
+    "imageurl",
+    "imagepaths",
+    "imgname",
+    "imgfile",
+    "imgfn",
+    "figurepath",
+    "cocourl",
+)
 IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
 VIDEO = ("videoid", "vidid", "videoname", "vidname", "video", "videopath", "videofile", "videofilename", "videoidx",
-         "videouid", "videos", "videourl", "youtubeid", "vid", "clipid", "clipname", "cliplink", "clip")  # fmt: skip
+         "videouid", "videos", "videourl", "youtubeid", "vid", "clipid", "clipname", "cliplink", "clip",
+         "vname", "movie", "scenename", "sceneid", "gifname", "audioid", "googledriveid", "mediapath",
+         "imdbkey", "dataid")  # fmt: skip
 """Columns with the video of a row, which groups rows as an image does; most specific first."""
 QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
                "sampleid", "exampleid", "recordid")  # fmt: skip
@@ -34,9 +52,11 @@ ANSWERS = ("answers", "directanswers", "humananswers")
 ROW_NUMBER = "(row number)"  # column that checks add: the number of each row in all splits; messages leave it out
 MAX_NAME_LENGTH = 60  # longer column names are shortened in messages
 
-_SEPARATOR = r"[\s_.#-]*"
+_SEPARATOR = r"[\s_.#/-]*"
 _LETTERED = re.compile(rf"(?i:(option|choice|opt|op|answer|ans|candidate){_SEPARATOR})?([A-Z]|[a-z])")
-_NUMBERED = re.compile(rf"(?i)(option|choice|opt|ending|sol|(?:mc_)?answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})")
+_NUMBERED = re.compile(
+    rf"(?i)(options?|choices?|opt?|ending|sol|(?:mc_)?answer|ans|candidate|a){_SEPARATOR}(\d{{1,2}})"
+)
 _DECOY = re.compile(rf"(?i)((?:distractor|decoy|wrong|incorrect|false|negative|foil)"
                     rf"(?:[\s_-]*(?:answer|choice|option))?){_SEPARATOR}(\d{{1,2}})")  # fmt: skip
 _PICTURE = re.compile(r"(?i)(image|img)[\s_.-]*(\d{1,2})")

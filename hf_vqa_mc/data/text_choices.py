@@ -3,6 +3,7 @@
 # ruff: noqa: RUF001  marks of full width
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html.entities import name2codepoint
@@ -64,7 +65,7 @@ class OptionText:
             mark = f"{opening}{next_name(first, index)}{closing}"
             return re.compile(rf"({separator}){re.escape(mark)}{blank}").search(text, position)
 
-        on_one_line = start[0].strip() != f"{opening}{first}{closing}" and opening  # after "Options:"
+        on_one_line = start[0].strip() != f"{opening}{first}{closing}"  # after "Options:"
         separators = r"\r?\n[ \t]*" if tight else r"\r?\n[ \t]*| ?[,;] " + ("| " if on_one_line else "")
         found = following(separators, 1, start.end())
         if found is None and not (start.start(1) or tight):  # a text of options alone
@@ -212,7 +213,7 @@ class Lines(TextForm):
     """A choice per line, without letters."""
 
     name: ClassVar[str] = "lines"
-    fits = staticmethod(lambda cell: "\n" in cell.strip())
+    fits = staticmethod(lambda cell: "\n" in cell.strip() and cell.lstrip()[0] not in "[{")
     parse = staticmethod(_lines)
     replaced = staticmethod(lambda cell, choices: "\n".join(choices))
 
@@ -235,8 +236,12 @@ class Separated(TextForm):
 
 
 _MARKS = r"[.):\]．、：）]"
-_LETTER = rf"(?s)^(\s*[(\[（]?)([A-Za-z]|\d{{1,2}})(\.\)\s*|{_MARKS}+\s+|{_MARKS}+$| \)\s*| -\s+|{_MARKS})(.*)$"
-_FIRST_LETTER = r"(?s)^\s*[(\[（]?(?P<letter>[A-Za-z](?:[.):\]．、：）]| \)| -\s)|\d{1,2}(?:[)\]．、）]| \)|\.\s))"
+_OPENING, _SIGNS = r"\s*(?:\*\*)?(?:(?i:option|choice) )?[(\[（<]?", r"[>|/]\s| ?[–—]\s| :\s|\t"
+_LETTER = (
+    rf"(?s)^({_OPENING})([A-Za-z]|\d{{1,2}})"
+    rf"(\.\)\s*|{_MARKS}+\*\*\s*|{_MARKS}+\s+|{_MARKS}+$| \)\s*| -\s+|{_SIGNS}|{_MARKS})(.*)$"
+)
+_FIRST_LETTER = rf"(?s)^{_OPENING}(?P<letter>[A-Za-z](?:{_MARKS}| \)| -\s|{_SIGNS})|\d{{1,2}}(?:[)\]．、）]| \)|\.\s))"
 """Letters, and numbers that are neither decimals, nor times, nor ratios."""
 
 
@@ -271,30 +276,24 @@ class Lettered(ChoiceForm):
         """
         found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
         names = pc.replace_substring_regex(pc.utf8_upper(found), r"\W", "")
-        rows, size = np.zeros(len(cells.lengths), bool), len(cells.filled)
-        missing = rows.copy()
-        for alphabet in ([chr(ord("A") + at) for at in range(26)], [str(at + 1) for at in range(99)]):
-            indices = pc.fill_null(pc.index_in(names, pa.array(alphabet)), UNKNOWN).to_numpy(zero_copy_only=False)
-            named = cells.filled & (indices != UNKNOWN)
-            pairs = np.stack([cells.rows, indices], axis=1)[named]
-            distinct = np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=len(rows)) if len(pairs) else 0
-            filled = np.bincount(cells.rows[cells.filled], minlength=len(rows))
-            position = cells.starts[cells.rows] + indices
-            fits = named & (position < size)
-            fits &= cells.filled[np.where(fits, position, 0)] & (cells.rows[np.where(fits, position, 0)] == cells.rows)
-            fits &= (position == np.arange(size)) | (cells.names is None)
-            rows |= (distinct == filled) & (np.bincount(cells.rows[fits], minlength=len(rows)) == filled)
-            missing |= distinct == filled
-        rows &= cells.counts > 1
-        if cells.names is None and 2 * rows.sum() > (cells.counts > 0).sum():
-            rows |= missing & (cells.counts > 1)
+        filled = np.flatnonzero(cells.filled)
+        of_row, positions = cells.rows[filled], filled - cells.starts[cells.rows[filled]]
+        in_order, distinct = np.zeros((2, len(cells.lengths)), bool)
+        for alphabet in (list(string.ascii_uppercase), [str(at + 1) for at in range(99)]):
+            indices = pc.fill_null(pc.index_in(names.take(pa.array(filled)), pa.array(alphabet)), UNKNOWN).to_numpy()
+            indices = indices[np.lexsort((indices, of_row))] if cells.names is None else indices
+            again = (np.diff(indices, prepend=UNKNOWN) == 0) & (np.diff(of_row, prepend=UNKNOWN) == 0)
+            for rows, wrong in ((in_order, indices != positions), (distinct, again | (indices == UNKNOWN))):
+                rows |= np.bincount(of_row[wrong], minlength=len(rows)) == 0
+        most = cells.names is None and 2 * (in_order & (cells.counts > 1)).sum() > (cells.counts > 0).sum()
+        rows = (distinct if most else in_order) & (cells.counts > 1)
         return rows, pc.if_else(pa.array(rows[cells.rows]), names, None)
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, without the letters of rows that have them; these name the choices."""
         cells = self.form.read(table)
         rows, names = self._rows(cells)
-        stripped = pc.replace_substring_regex(cells.texts, _LETTER, r"\4")
+        stripped = pc.utf8_trim_whitespace(pc.replace_substring_regex(cells.texts, _LETTER, r"\4"))
         texts = pc.if_else(pa.array(rows[cells.rows]), stripped, cells.texts)
         return replace(cells, texts=texts, names=names if cells.names is None else cells.names)
 

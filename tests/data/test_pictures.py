@@ -71,6 +71,13 @@ def test_a_missing_file_that_most_rows_name_does_not_group_them(column, cells, t
     assert benchmark.test.image_columns
 
 
+def test_rows_that_all_name_one_missing_image_are_grouped_by_video():
+    videos = [f"v{row // 3}" for row in range(60)]
+    benchmark = read_benchmark({"test": pd.DataFrame({**MANY, "image": ["image.png"] * 60, "video_id": videos})})
+    assert ids(benchmark.test) == videos
+    assert "most rows name the image" in benchmark.notes[0]
+
+
 def test_missing_files_of_a_few_rows_each_group_them(tmp_path):
     named = [path if row % 4 else "image.png" for row, path in enumerate(SAME)]
     split = read_benchmark({"test": pd.DataFrame({**MANY, "image": named})}).test

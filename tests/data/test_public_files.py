@@ -124,6 +124,49 @@ JSON = {
     "a word before the letter": records(
         lambda texts: {"options": texts}, answer=[f"Option {letter}" for letter in LETTERS]
     ),
+    "records with marks and no label": [
+        {"question": question, "answers": [{"text": text, "correct": int(text == texts[label])} for text in texts]}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "options/0 to options/2": records(
+        lambda texts: {f"options/{at}": text for at, text in enumerate(texts)}, answer=LETTERS
+    ),
+    "records of lists as text": records(
+        lambda texts: {"choices": repr({"text": texts, "label": ["A", "B", "C"]})}, answerKey=LETTERS
+    ),
+    "records as JSON text": records(lambda texts: {"choices": json.dumps(NAMED[CHOICES.index(texts)])}, answerKey=LETTERS),
+    "records of arrays as pandas writes them": records(
+        lambda texts: {
+            "choices": f"{{'text': array({texts},\n dtype=object), 'label': array(['A', 'B', 'C'], dtype=object)}}"
+        },
+        answerKey=LETTERS,
+    ),
+    "arrays of records as pandas writes them": records(
+        lambda texts: {"choices": f"[{' '.join(map(repr, NAMED[CHOICES.index(texts)]))}]"}, answerKey=LETTERS
+    ),
+    "letters and blanks around choices": records(
+        lambda texts: {f"Choice {name}": f" {name}:{text} " for name, text in zip("ABC", texts, strict=True)},
+        answer=LETTERS,
+    ),
+    "letters after a word": records(
+        lambda texts: {"options": [f"Option {name}: {text}" for name, text in zip("ABC", texts, strict=True)]},
+        answer=LETTERS,
+    ),
+    "bold letters": records(
+        lambda texts: {"options": [f"**{name}.** {text}" for name, text in zip("ABC", texts, strict=True)]},
+        answer=LETTERS,
+    ),
+    "letters and a tab": records(
+        lambda texts: {"options": [f"{name}\t{text}" for name, text in zip("ABC", texts, strict=True)]}, answer=LETTERS
+    ),
+    "records with marks of any name": [
+        {"question": question, "choices": [{"body": text, "gold": text == texts[label]} for text in texts]}
+        for question, texts, label in zip(QUESTIONS, CHOICES, LABELS, strict=True)
+    ],
+    "options after a heading without brackets": [
+        {"question": f"{question} Options: A. {a} B. {b} C. {c}", "answer": letter}
+        for question, (a, b, c), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
+    ],
     "options over several lines": [
         {
             "question": f"{question}\nOptions: A: {a}\nx, B: {b}\nx, C: {c}\nx",
@@ -204,6 +247,40 @@ def test_what_pads_rows_is_no_choice(tmp_path):
     assert found == [CHOICES[0], ["one", "two", "six", "None"], ["up", "N/A", "left", "down", "nan"], *CHOICES[3:]]
 
 
+@pytest.mark.parametrize("mark", ["N/A", "nan", "null"])
+def test_one_text_that_pads_many_rows_is_no_choice(mark, tmp_path):
+    rows = records(lambda texts: {"options": [*texts, mark if "red" in texts else "pink"]}, answer=LETTERS)
+    expected = [texts if "red" in texts else [*texts, "pink"] for texts in CHOICES]
+    assert read(write(tmp_path / "rows.jsonl", rows))[1] == expected
+
+
+@pytest.mark.parametrize("spell", ["[{}]", "['x', {}]"])
+def test_backslashes_of_latex_in_a_list_need_not_be_escaped(spell, tmp_path):
+    texts = [r"$\theta$", r"$\frac{1}{2} \times \beta$", r"$\nu \neq \xi$"]
+    quoted = ", ".join(f'"{text}"' for text in texts)
+    rows = [{"question": one["question"], "options": spell.format(quoted), "answer": one["answer"]} for one in LISTS]
+    rows[1]["options"] = json.dumps(["a\nb", "c\td", r"\theta"])
+    found = read(write(tmp_path / "rows.jsonl", rows))[1]
+    assert found[:2] == [["x", *texts] if "x" in spell else texts, ["a\nb", "c\td", r"\theta"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"question": "", "prompt": "Which one?"}, "prompt"),
+        ({"question": "q17", "question_text": "Which one?"}, "question_text"),
+        ({"query": "Answer with a letter.", "text": "Which one?"}, "text"),
+        ({"question": "effect", "premise": "It rained."}, "premise"),
+        ({"question": "Which one?", "prompt": "Answer with a letter."}, "question"),
+        ({"question": "这是什么？", "prompt": "Answer."}, "question"),  # noqa: RUF001
+    ],
+)
+def test_the_question_is_a_column_of_sentences(more, name, tmp_path):
+    rows = [{**more, name: f"{more[name]} {at}", "options": texts, "answer": letter}
+            for at, (texts, letter) in enumerate(zip(CHOICES, LETTERS, strict=True))]  # fmt: skip
+    assert read(write(tmp_path / "rows.jsonl", rows))[0] == [row[name] for row in rows]
+
+
 @pytest.mark.parametrize("end", ["", " &amp; co", "&#39;s &lt;b&gt;", " AT&T"])
 def test_decoys_separated_by_semicolons(end, tmp_path):
     rows = [{"Question": question, "Best Answer": texts[0], "Incorrect Answers": f"{texts[1]}{end}; {texts[2]};"}
@@ -233,6 +310,13 @@ def test_a_split_without_the_records_of_the_others_is_left_out(cell, reason, tmp
     rows = records(lambda texts: {"choices": str(lettered_lists(texts)), "split": "dev"}, answerKey=LETTERS)
     write(tmp_path / "rows.jsonl", [*rows, *({**row, "choices": cell, "split": "test"} for row in rows)])
     assert reason in read_benchmark(tmp_path / "rows.jsonl", split="dev").left_out["test"]
+
+
+def test_lists_as_text_may_hold_numbers_and_missing_values(tmp_path):
+    rows = [{**LISTS[0], "options": "[10  -2.5 None]"}, {**LISTS[1], "options": "['one', 'nan, two', nan]"}]
+    rows += [{**row, "options": "['x' None 'y']"} for row in LISTS[2:]]
+    rows = [{**row, "answer": "A"} for row in rows]
+    assert read(write(tmp_path / "rows.jsonl", rows))[1][:3] == [["10", "-2.5"], ["one", "nan, two"], ["x", "", "y"]]
 
 
 @pytest.mark.parametrize("mark", [":", ".", ")", "．", "、"])  # noqa: RUF001
@@ -376,6 +460,9 @@ def test_other_json_is_refused_with_what_is_expected(value, tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(value))
     with pytest.raises(InputError, match=r"expected a list of records, .*or one record, also per line"):
         read(tmp_path / "rows.json")
+    (tmp_path / "rows.json").write_text("[" * 9000 + "]" * 9000)
+    with pytest.raises(InputError, match="not JSON"):
+        read(tmp_path / "rows.json")
 
 
 def test_headers_may_have_blanks_and_columns_bars(tmp_path):
@@ -383,6 +470,13 @@ def test_headers_may_have_blanks_and_columns_bars(tmp_path):
             for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
     (tmp_path / "rows.csv").write_text("\n".join(["question| A| B| C| answer", *rows]))
     assert read(tmp_path / "rows.csv") == (QUESTIONS, CHOICES, LABELS)
+
+
+def test_a_table_with_quotes_around_words_keeps_them(tmp_path):
+    rows = [f'{question}\t5" pipe\t"{a}" pipe\t{b}\t{letter}'
+            for question, (a, b, _), letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)]  # fmt: skip
+    (tmp_path / "rows.tsv").write_text("\n".join(["question\tA\tB\tC\tanswer", *rows]))
+    assert read(tmp_path / "rows.tsv")[1][0] == ['5" pipe', '"red" pipe', "blue"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
@@ -403,6 +497,8 @@ def test_labels_that_are_all_yes_or_no_are_the_choices(tmp_path):
     rows = [{"question": question, "label": ["yes", "no"][at % 2]} for at, question in enumerate(QUESTIONS)]
     path = write(tmp_path / "rows.jsonl", rows)
     assert read(path) == (QUESTIONS, [["yes", "no"]] * 24, [0, 1] * 12)
+    mixed = [{**row, "label": ["Yes ", "no", "yes", "No"][at % 4]} for at, row in enumerate(rows)]
+    assert read(write(tmp_path / "mixed.jsonl", mixed)) == read(path)
     maybe = write(tmp_path / "more.jsonl", [*rows, {"question": "Is it?", "label": "maybe"}])
     with pytest.raises(InputError, match="fixed_choices"):
         read(maybe)
@@ -453,11 +549,35 @@ def test_labels_may_end_with_blanks_and_have_other_case(tmp_path):
 
 HINTS = {
     "choices in a text": ([{**one, "options": ",".join(one["options"])} for one in LISTS], "expected a list such as"),
+    "fixed choices": ([{"question": f"{at}?", "label": at % 2} for at in range(9)], "fixed_choices no,yes if these"),
+    "decoys with the target in a list as text": (
+        [
+            {"question": f"{at}?", "distractors": repr(["red", "blue"]), "correct_answer": "pink" if at else "red"}
+            for at in range(9)
+        ],
+        "no choices recognised",
+    ),
     "several questions per record": (
         [{"images": at, "qa_pairs": [{"question": "Which?", "answer": "A"}]} for at in range(3)],
         r"several questions \(qa_pairs\), write one record per question",
     ),
     "no question": ([{"caption": f"a {at}", "foil": f"b {at}"} for at in range(9)], "add a column question"),
+    "two columns of choices": (
+        [{**one, "choices": one["options"][::-1]} for one in LISTS],
+        "add choices choices, or choices options",
+    ),
+    "a prompt in another order": (
+        [{**one, "prompt": "Which?\nA. {2}\nB. {1}\nC. {0}".format(*one["options"])} for one in LISTS],
+        "prompt has the choices in another order; add",
+    ),
+    "a row without a split": (
+        [{**one, "split": "test" if at else None} for at, one in enumerate(LISTS)],
+        "row 1: split",
+    ),
+    "lists of tokens": (
+        [{**one, "options": [["a", [0]], ["a", "dog"]]} for one in LISTS],
+        "row 1: options is .* a list",
+    ),
 }
 
 
