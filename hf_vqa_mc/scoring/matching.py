@@ -70,9 +70,8 @@ def match(
             f"{predictions.location}: question {annotations.names[row]!r}: {given[row]!r} is an index or a letter, "
             f"but the choices of {annotations.location} have no order; give the texts of choices"
         )
-    for row, texts in enumerate(annotations.choices or ()) if annotations.kind is MULTIPLE_CHOICE else ():
-        one = answers[row]
-        if len(set(texts)) < len(texts) and isinstance(one, int) and 0 <= one < len(texts):
+    for row, (one, texts) in enumerate(zip(answers, annotations.choices or (), strict=False)):
+        if isinstance(one, int) and len(set(texts)) < len(texts) and 0 <= one < len(texts):
             answers[row] = texts[one]  # equal choices are one answer
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if not free_text:

@@ -48,9 +48,7 @@ _REFUSAL = re.compile(
 )
 _UNSURE = re.compile(r"\bno (?:way|idea|clue|image|picture|information)\b")  # does not mention the choice "no"
 _YES_NO = re.compile(r"\W*(yes|no)\b(?=[,.!:;])", re.IGNORECASE)
-_REASON = re.compile(
-    r"\s*(?:because|since|as the|as it|is (?:the )?(?:correct|right|best|most|answer))\b", re.IGNORECASE
-)
+_REASON = re.compile(r"\s*(?:because|since|as (?:the|it)|is (?:the )?(?:correct|right|best|most|answer))\b", re.I)
 _NEGATION = re.compile(r"\b(?:not|no|never|isn t|neither|nor|rather than|instead of|than)\s+(?:\w+\s+)?$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 _BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-−.](?![\w.√(])|>(?=\s*[A-Za-z(]))+")

@@ -113,11 +113,9 @@ class ScoreResult(Result):
         """One row per question: its id and its score by each metric that has one."""
         columns: dict[str, Any] = {}
         for name in self.results:
-            for measure, scores in (self._by_question(name) or {}).items():
-                if isinstance(scores, Mapping):
-                    columns[f"{name} {measure}"] = scores
-                else:
-                    columns.setdefault(name, {})[measure] = scores
+            found = self._by_question(name) or {}
+            several = {f"{name} {measure}": of for measure, of in found.items() if isinstance(of, Mapping)}
+            columns |= several or ({name: found} if found else {})
         ids = self.annotations.scored
         return frame_of({"question_id": ids, **{name: [of.get(one) for one in ids] for name, of in columns.items()}})
 
