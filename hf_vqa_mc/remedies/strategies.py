@@ -292,7 +292,7 @@ STRATEGIES = {
             partial(_new_decoys, "sets"),
             partial(_remedied_config, "sets"),
             {"guarantee": "choices", "word_vectors": "corpus"},
-            "closed answer sets",
+            "form closed answer sets",
             guarantees=True,
         ),
         Strategy(

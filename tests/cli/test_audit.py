@@ -215,7 +215,7 @@ def test_the_next_step_fits_the_result(tmp_path):
     *_, remedy = hf_vqa_mc.audit(leaky, probes=False).report()
     assert remedy.verb == "remedy"
     if "guarantee" in remedy.options:
-        assert remedy.why.endswith("% now, and then exactly as many as random guessing")
+        assert remedy.why.endswith("% of the rows now, and then as often as random guessing")
     rows = [{**json.loads(line), "choice_origins": ["target"]} for line in leaky.read_text("utf-8").splitlines()]
     remedied = tmp_path / "leaky-remedied.jsonl"
     remedied.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
