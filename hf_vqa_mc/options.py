@@ -138,7 +138,8 @@ def check_options(settings: Any, inputs: bool = False) -> None:  # noqa: ANN401 
         object.__setattr__(settings, one.name, value)
         check = spec_of(one).check
         if check is not None and (inputs or check not in (FOLDER, VECTORS)) and not check[1](value):
-            plain = " ".join(map(str, value)) if isinstance(value, tuple) else value
+            value = [f"{key}={each}" for key, each in value.items()] if isinstance(value, Mapping) else value
+            plain = " ".join(map(str, value)) if isinstance(value, tuple | list) else value
             raise InputError(f"{flag_of(one)} {plain}: expected {check[0]}")
 
 

@@ -245,9 +245,9 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
 
     if config is not None:
         raise InputError(f"a dataset in memory has no configs; remove {config!r}")
-    if not isinstance(dataset, pd.DataFrame) and hasattr(dataset, "remedied"):  # the result of a remedy
-        made = dataset.remedied
-        opened = _opened(made.dataset, made.config, made.dataset, dataset.dataset, open_ended)
+    made = None if isinstance(dataset, pd.DataFrame) else getattr(dataset, "remedied", None)
+    if made is not None:  # the result of a remedy
+        opened = _opened(made.dataset, made.config, made.dataset, made.to_datasets(), open_ended)
         location = made.dataset if made.revision or (made.path and made.path.is_dir()) else None
         return replace(opened, path=made.path, location=location, folders=made.allowed.folders)
     if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):  # the caller names its images

@@ -31,8 +31,8 @@ class SetSettings:
         panel=ADVANCED,
     )
     coverage: float = option(
-        "Maximum fraction of each split's rows in closed sets; the sets that leak most are left out, but none of a "
-        "single question.",
+        "Maximum fraction of each split's rows in closed sets; the sets that leak most are left out, but no set "
+        "of a single question; 1 keeps all.",
         default=0.9,
         check=("a number above 0, at most 1", lambda value: 0 < value <= 1),
         panel=ADVANCED,

@@ -76,7 +76,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
             "version": __version__,
             "model": name_of(model),
             "model_version": getattr(model, "version", None),
-            "dataset": public_name(settings.dataset_name),
+            "dataset": public_name(benchmark.dataset),
             "config": benchmark.config,
             "split": split.name,
             "method": method.name,

@@ -217,7 +217,7 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) 
     last, expected = len(prompt.choices) - 1, "a list of scores or a Reply"
     if method.name == "generate":
         expected = f"a text, the index of a choice (0 to {last}) or a Reply"
-        if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= reply <= last:
+        if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= int(reply) <= last:
             reply = letter(int(reply))
     given = Reply(text=reply) if isinstance(reply, str) else reply
     try:

@@ -27,7 +27,7 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its rows as they are. Raises InputError if
     images would be missing.
     """
-    given = FOLDER if request.folder is None else request.folder
+    given: Any = FOLDER if request.folder is None else request.folder
     is_result, is_written = hasattr(given, "remedied"), isinstance(given, Path) and read_inventory(given) is not None
     if (is_result or is_written) and (request.images is not None or request.image is not None):
         raise InputError(f"{_name(given)} has its images in its rows or none; remove --images and --image")

@@ -114,7 +114,7 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
     reached = "" if statistics["reached"] else f" More than {wanted} remain; at most half of the rows are removed."
     return [
         f"{statistics['rows']:,} of {statistics['published']:,} rows are kept; the most biased ones were removed. On "
-        f"the kept rows, the strongest blind probe gains {points(last['gain'])} points.{reached}"
+        f"the kept rows, the strongest probe without the image gains {points(last['gain'])} points.{reached}"
     ]
 
 

@@ -53,8 +53,8 @@ class StrategySettings:
     )
     guarantee: Literal["choices", "question", "image"] | None = option(
         "Of closed: choices (default), question or image. The rows of a closed answer set share their choices, so "
-        "every rule that sees the choices alone is at chance, also with the question, or also with the image. Other "
-        "rows are left out.",
+        "every rule that sees the choices alone is at chance; with question or image, also every rule that sees this, "
+        "too. Other rows are left out.",
         default=None,
     )
     preset: Preset | None = _of_build("preset", PRESET)
@@ -104,8 +104,8 @@ class StrategySettings:
         default=None,
     )
     prune: float | None = option(
-        "Of prune: remove rows until no blind probe gains more than this fraction over random guessing (0.05), or "
-        "half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
+        "Of prune: remove rows until no probe without the image gains more than this fraction over random guessing "
+        "(0.05), or half of the rows are removed. Slow: the probes are trained in each of up to 11 rounds.",
         default=None,
         check=("a number from 0 to less than 1, such as 0.05", lambda value: 0 <= value < 1),
     )
@@ -294,7 +294,7 @@ STRATEGIES = {
             partial(_new_decoys, "sets"),
             partial(_remedied_config, "sets"),
             {"guarantee": "choices", "word_vectors": "corpus"},
-            "closed answer sets",
+            "form closed answer sets",
             guarantees=True,
         ),
         Strategy(
@@ -315,7 +315,7 @@ STRATEGIES = {
         ),
         Strategy(
             "best",
-            "the one of these after which held-out probes find least",
+            "the one of these after which further probes find least",
             ("budget", "preset", "decoys_per_set", "word_vectors", "pool", *SOURCES, "reject", *SET_OPTIONS),
             _best,
             None,

@@ -65,7 +65,7 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
         best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
         if best is not None and strategy.guarantees:
             now = percent(best.estimate.accuracy)
-            why += f"; the choices alone answer {now} now, and then exactly as many as random guessing"
+            why += f"; the choices alone are right in {now} of the rows now, and then as often as random guessing"
         output = f"{title}-remedied{ending}"
         return [Step(why, "remedy", inputs, {**given, **strategy.arguments, **own, "output": output})]
     steps = [evaluation(done.benchmark, inputs, given)]

@@ -138,7 +138,8 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
     """What the report probes find, in sentences."""
     if compared is None:
         return f"Not judged: {unjudged}."
-    mean, harmed, result = compared.mean, compared.harmed, "Not better than before."
+    mean, harmed = compared.mean, compared.harmed
+    result = "Worse than before." if mean.low > 0 else "No significant improvement."
     if compared.better:
         larger = f" on average, but {len(harmed)} of {counted(len(compared.probes), 'probe')} find a larger leak"
         result = f"Better{larger if harmed else ''}."
@@ -165,10 +166,6 @@ def verdict(compared: Comparison | None, unjudged: str) -> str:
         }
         sentences += _listed("Nearer to chance", [text for one, text in moved.items() if one.high < 0])
         sentences += _listed("Farther from chance", [moved[one] for one in reversed(moved) if one.harmed])
-    elif mean.low > 0:
-        sentences.append("That is worse than before.")
-    elif not compared.better:
-        sentences.append("That is no significant improvement.")
     if compared.less_plausible:
         sentences.append(
             f"{percent(compared.implausible)} of the new decoys are in the least plausible tenth (10% are expected): "

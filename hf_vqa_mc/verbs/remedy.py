@@ -53,7 +53,8 @@ class RemedySettings(BenchmarkOptions, StrategySettings):
     """Change a benchmark so that it has fewer shortcuts, and judge it before and after.
 
     By default the fewest decoys are changed; other strategies replace all decoys or remove rows. A benchmark is
-    written only if probes that took no part in the change find fewer shortcuts, and none finds a larger one.
+    written only if probes that took no part in the change find fewer shortcuts, and none finds a larger one; closed
+    answer sets that were asked for are always written.
     Questions, targets, images and all other columns are unchanged; choice_origins names the source of each choice.
     """
 

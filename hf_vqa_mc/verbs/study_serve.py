@@ -28,7 +28,7 @@ class StudyServeSettings:
     )
     url: str | None = option("Address by which annotators reach the server, for the printed links.", default=None)
     links: int | None = option(
-        "Print this number of personal links, one per annotator. By default one link that anyone with it can join by.",
+        "Print this number of personal links, one per annotator. By default one link by which anyone can join.",
         default=None,
         check=AT_LEAST_ONE,
     )

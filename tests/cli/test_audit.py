@@ -199,9 +199,9 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
         "the fewest decoys"  # one answer is correct in most rows, so few of them fit into closed sets
     )
     assert step.command.endswith("b.jsonl --output b-remedied.jsonl")
-    columns = {"label_from": 0, "columns": {"question_type": "kind"}}
-    *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **columns).report()
-    assert "b.jsonl --label-from 0 --columns question_type=kind --output" in other.command
+    given = {"label_from": 0, "columns": {"question_type": "kind"}, "word_vectors": "corpus", "seed": 2}
+    *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **given).report()
+    assert "b.jsonl --label-from 0 --columns question_type=kind --word-vectors corpus --seed 2" in other.command
     assert str(tmp_path) not in (tmp_path / "audit" / "report.html").read_text("utf-8")
     assert "hf_vqa_mc.remedy(dataset, output='dataset-remedied')" in repr(hf_vqa_mc.audit(rows, probes=False))
 
@@ -215,7 +215,7 @@ def test_the_next_step_fits_the_result(tmp_path):
     *_, remedy = hf_vqa_mc.audit(leaky, probes=False).report()
     assert remedy.verb == "remedy"
     if "guarantee" in remedy.options:
-        assert remedy.why.endswith("% now, and then exactly as many as random guessing")
+        assert remedy.why.endswith("% of the rows now, and then as often as random guessing")
     rows = [{**json.loads(line), "choice_origins": ["target"]} for line in leaky.read_text("utf-8").splitlines()]
     remedied = tmp_path / "leaky-remedied.jsonl"
     remedied.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

@@ -316,7 +316,7 @@ def test_it_writes_figures_rows_and_a_page(tmp_path):
     assert figures["inputs"]["full"]["per_type"] == {"first": 1.0, "other": 1.0}
     assert pq.read_table(tmp_path / "run" / "rows.parquet").column_names == list(result.per_question)
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Seeing everything adds +" in page and "data:image/jpeg" in page
+    assert "Seeing everything adds " in page and "data:image/jpeg" in page
     assert "answered without image or question" not in page  # 25% are, which is luck
     assert '<div class="headline before calm">' in page and '<div class="headline after">' in page
     run = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -324,11 +324,12 @@ def test_it_writes_figures_rows_and_a_page(tmp_path):
 
 
 def test_a_model_that_always_picks_a_letter_is_described_and_its_next_step_are_all_orders(tmp_path):
-    result = vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "run")
+    result = vm.evaluate(worlds.benchmark(), model=AlwaysC(), max_tokens=9, seed=3, output=tmp_path / "run")
     page = (tmp_path / "run" / "report.html").read_text("utf-8")
     for text in (repr(result), page):
         assert "With full, the model picks C in 100.0% of its answers; it is correct in 25.0%." in text
-    assert "hf_vqa_mc.evaluate(dataset, model='MODEL', inputs=('full', 'no-image'), rotations='all')" in repr(result)
+    given = "max_tokens=9, seed=3, inputs=('full', 'no-image'), rotations='all'"
+    assert f"hf_vqa_mc.evaluate(dataset, model='MODEL', {given})" in repr(result)
     assert "That is not significantly above chance." in page
     assert "Seeing everything makes no significant difference: 0.0 points." in page
     assert "rotations=" not in repr(vm.evaluate(worlds.benchmark(), model=AlwaysC(), rotations="all"))

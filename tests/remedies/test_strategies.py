@@ -22,7 +22,7 @@ def split(images, answers, most=0, choices=4):
 @pytest.mark.parametrize(
     ("images", "answers", "strategy", "why"),
     [
-        (20, 10, "closed", "3.0 questions per image, 6.0 rows per distinct answer: closed answer sets"),
+        (20, 10, "closed", "3.0 questions per image, 6.0 rows per distinct answer: form closed answer sets"),
         (20, 60, "repair", "3.0 questions per image, 1.0 rows per distinct answer: change the fewest decoys"),
         (60, 10, "repair", "1.0 questions per image, 6.0 rows per distinct answer: change the fewest decoys"),
         (0, 10, "repair", "No images, 6.0 rows per distinct answer: change the fewest decoys"),
