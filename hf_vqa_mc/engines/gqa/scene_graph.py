@@ -5,16 +5,19 @@ derived from boxes: what is higher up may be behind (footnote 8 of Hudson and Ma
 derived if the objects are unambiguous (Sect. 3.2).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, boxes, pixels
+from hf_vqa_mc.engines.visual_genome import IMAGES, Box, RawGraph, RawObject, boxes, pixels, read_visual_genome
 from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.sources.files import Folder, PublishedFile
 
 SCENE = "scene"  # Programs select it to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
@@ -138,6 +141,19 @@ def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None
         places = {name for name, of_room in _ROOMS.items() if kinds & of_room}
         places -= {name for name in places if len(places) == 1 and len(kinds & _ROOMS[name]) < _FEWEST[name]}
     return places.pop() if len(places) == 1 else None
+
+
+def read_graphs(path: Path, problems: Counter[str]) -> Iterator[RawGraph]:
+    """Read a file of GQA's or a folder of Visual Genome's; ``problems`` counts what is left out, by reason."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
+    if not path.is_dir():
+        return read_gqa_graphs(PublishedFile(path.name, path))
+    files = Folder(path)
+    if not files.has(IMAGES) and (found := sorted(path.glob("*sceneGraphs.json*"))):
+        named = f"give GQA's files one by one, such as {found[0]}"
+        raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
+    return read_visual_genome(files, problems)
 
 
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
