@@ -115,6 +115,7 @@ def settled(made: Collected) -> pd.DataFrame:
     questions = without_duplicates(made)
     made.questions.clear()
     questions = _without_mode(questions, made)
+    questions = questions.assign(subset=questions["image_id"].map(made.subset))
     while True:
         rare = questions.groupby("answer")["answer"].transform("size") < MIN_ANSWERS
         made.leave_out(questions["question_type"][rare], f"its answer occurs fewer than {MIN_ANSWERS} times")
@@ -140,7 +141,7 @@ def _without_mode(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
 def _balanced(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
     """Drop presence questions until both answers are equally frequent in each split."""
     presence = questions[questions["question_type"] == PRESENCE]
-    for subset, mine in presence.groupby(presence["image_id"].map(made.subset)):
+    for subset, mine in presence.groupby("subset"):
         smaller, larger = sorted((mine[mine["answer"] == answer] for answer in (NO, YES)), key=len)
         if excess := len(larger) - len(smaller):
             generated = {*larger.index[larger["origin"] == "coco_generated"]}
