@@ -91,7 +91,7 @@ def subset_in(name: str) -> str | None:
 
 def without_duplicates(made: Collected) -> pd.DataFrame:
     """Keep one of equal questions about an image, by ORIGINS; drop what one origin asks twice with other answers."""
-    questions = pd.DataFrame(made.questions, columns=Question._fields)
+    questions = pd.DataFrame(made.questions, columns=Question._fields, dtype=object)
     questions["origin"] = pd.Categorical(questions["origin"], ORIGINS)
     questions = questions.sort_values(["image_id", "origin"], ignore_index=True)
     same = questions.groupby(["image_id", questions["question"].map(str.lower)], sort=False).ngroup()
@@ -177,7 +177,7 @@ def with_absurd(
     if len(absurd) < MIN_ANSWERS:
         made.leave_out([ABSURD] * len(absurd), f"its answer occurs fewer than {MIN_ANSWERS} times")
         absurd = []
-    parts = [questions, pd.DataFrame(absurd)] if absurd else [questions]
+    parts = [questions, pd.DataFrame(absurd, dtype=object)] if absurd else [questions]
     return pd.concat(parts).sort_values("image_id", kind="stable", ignore_index=True)
 
 
