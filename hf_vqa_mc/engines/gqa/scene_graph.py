@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.visual_genome import IMAGES, Box, RawGraph, RawObject, boxes, pixels, read_visual_genome
+from hf_vqa_mc.engines.visual_genome import IMAGES, Box, RawGraph, RawObject, boxes, read_visual_genome, size_of
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
@@ -170,7 +170,7 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
         rows = zip(objects, things.texts("name"), boxes(things), attributes, counts, strict=True)
         yield RawGraph(
             image_id,
-            *(pixels(graph, side)[0] for side in ("width", "height")),
+            *size_of(graph),
             {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
             {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
         )
