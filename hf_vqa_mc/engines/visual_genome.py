@@ -59,15 +59,20 @@ class RawGraph:
     lost: int = 0  # relations whose subject is missing
 
 
-def pixels(records: Records, name: str) -> list[int]:
+def _pixels(records: Records, name: str) -> list[int]:
     """A column of numbers of pixels, rounded."""
     records.checked(name, lambda value: type(value) in (int, float), "a number of pixels")
     return [int(value + 0.5) if value >= 0 else -int(0.5 - value) for value in records.column(name)]
 
 
+def size_of(image: Records) -> tuple[int, int]:
+    """The width and height of an image."""
+    return _pixels(image, "width")[0], _pixels(image, "height")[0]
+
+
 def boxes(records: Records) -> list[Box]:
     """The boxes of objects."""
-    return list(zip(*(pixels(records, name) for name in "xywh"), strict=True))
+    return list(zip(*(_pixels(records, name) for name in "xywh"), strict=True))
 
 
 def genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[int, dict[str, Records]]]:
@@ -114,7 +119,7 @@ def genome_graph(
     """
     graph, same = RawGraph(str(image_id), 0, 0, {}), dict[str, str]()
     if IMAGES in records:
-        graph.width, graph.height = (pixels(records[IMAGES], side)[0] for side in ("width", "height"))
+        graph.width, graph.height = size_of(records[IMAGES])
     for name, listed in OBJECT_LISTS.items():
         if name in records:
             _put_objects(graph, same, records[name].nested(listed), problems)

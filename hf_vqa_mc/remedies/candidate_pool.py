@@ -22,14 +22,13 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
 from hf_vqa_mc.engines.complementary.premise import noun_phrases
-from hf_vqa_mc.engines.gqa.scene_graph import read_gqa_graphs
-from hf_vqa_mc.engines.visual_genome import RawGraph, read_visual_genome
+from hf_vqa_mc.engines.gqa.scene_graph import read_graphs
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, similar_rows
-from hf_vqa_mc.sources.files import Folder, PublishedFile
+from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
 from hf_vqa_mc.training.questions import captions_in
 
@@ -138,16 +137,9 @@ def read_scene_graphs(path: Path, images: Collection[str]) -> list[Candidate]:
 
     Images other than ``images`` give only texts that occur nowhere before.
     """
-    if not path.exists():
-        raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
-    graphs: Iterable[RawGraph] = (
-        read_visual_genome(Folder(path), Counter())
-        if path.is_dir()
-        else read_gqa_graphs(PublishedFile(path.name, path))
-    )
     named = (
         (graph.image_id, text)
-        for graph in graphs
+        for graph in read_graphs(path, Counter())
         for one in graph.objects.values()
         for text in (one.name, *one.attributes)
     )

@@ -20,15 +20,23 @@ from hf_vqa_mc.engines.gqa.scene_graph import SCENE, SceneGraph
 MANY_WAYS = 64  # Ways to settle a question that are considered; entailments by other ways are not found.
 IT = ""  # The described object, in the conditions of a description.
 
-Fact: TypeAlias = tuple[Any, ...]
-"""One of
-- ("value", id or `SCENE`, type, value, yes or no), ("exact", id or `SCENE`, type, value): the only value of the type
-- ("kind", id, kind, yes or no), ("name", id, name)
-- ("relation", subject, relation, id, yes or no)
-- ("some", Described), ("none", Described), ("only", Described, id)
-- ("same", type, ids or Described, yes or no), ("common", ids, type), ("compare", type, ids with their values)
-- ("or", facts), ("program", program, answer)
-"""
+
+class Fact(NamedTuple):
+    """One of these, of ``objects`` (ids, or `SCENE` for the image) and ``what``.
+
+    - value, exact (the only value of the type): type, value; kind: kind; name: name
+    - relation (subject, object): relation
+    - some, none, only (the only object): Described
+    - same: type, Described if it is about all of those; common: type; compare: type, values of the objects
+    - or: facts; program: program
+    """
+
+    which: str
+    objects: tuple[str, ...]  # sorted, if their order does not matter
+    what: tuple[Any, ...]
+    sign: str = YES
+
+
 Way: TypeAlias = tuple[Fact, ...]  # Facts that together settle a question, those of its references last.
 Claim: TypeAlias = tuple[list[Fact], list[Way]]  # Facts stated, and alternative facts that settle it.
 
@@ -37,16 +45,16 @@ class Described(NamedTuple):
     """All objects of a kind that satisfy some conditions."""
 
     kind: str
-    conditions: frozenset[Fact] = frozenset()  # of "value" and "relation", about `IT`
+    conditions: frozenset[Fact] = frozenset()  # of value and relation, about `IT`
 
     def facts(self, object_id: str) -> Iterator[Fact]:
         """What it implies about an object."""
-        yield ("kind", object_id, self.kind, YES)
+        yield Fact("kind", (object_id,), (self.kind,))
         yield from (_about(condition, IT, object_id) for condition in sorted(self.conditions))
 
     def others(self) -> Iterator[str]:
         """The objects of its relations."""
-        return (key for condition in self.conditions for key in _objects(condition) if key != IT)
+        return (key for condition in self.conditions for key in condition.objects if key != IT)
 
 
 class Entailments(NamedTuple):
@@ -67,7 +75,7 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
     statements = [Statement(question, graph, ontology) for question in questions]
     only = list(dict.fromkeys(chain.from_iterable(statement.references for statement in statements)))
     numbers: dict[Fact, int] = {}  # of the facts that settle questions
-    about: dict[Fact, list[Fact]] = defaultdict(list)
+    about: dict[object, list[Fact]] = defaultdict(list)
     settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)  # fact to questions, other facts needed
     for question, statement in enumerate(statements):
         for way in statement.ways(only):
@@ -81,8 +89,8 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
     @cache
     def implied(fact: Fact) -> list[int]:
         same = [fact]
-        if fact[0] == "relation" and (inverse := ontology.relations[fact[2]].inverse):
-            same.append(("relation", fact[3], inverse, fact[1], fact[4]))
+        if fact.which == "relation" and (inverse := ontology.relations[fact.what[0]].inverse):
+            same.append(fact._replace(objects=fact.objects[::-1], what=(inverse,)))
         pairs = ((one, other) for one in same for other in about.get(_about_what(one), ()))
         return [numbers.get(fact, -1), *(numbers[other] for one, other in pairs if _implies(ontology, one, other))]
 
@@ -114,69 +122,50 @@ def _relation(ontology: Ontology, subject: str, relation: str, target: str) -> F
     """That a relation holds; of `IT` as its subject if it has an inverse."""
     inverse = ontology.relations[relation].inverse
     if target == IT and inverse and ontology.relations[inverse].inverse == relation:
-        return ("relation", IT, inverse, subject, YES)
-    return ("relation", subject, relation, target, YES)
+        return Fact("relation", (IT, subject), (inverse,))
+    return Fact("relation", (subject, target), (relation,))
 
 
 def _about(fact: Fact, one: str, other: str, opposite: bool = False) -> Fact:
-    """A "value" or "relation" fact, or its opposite, about another object."""
-    ends = (1, 3) if fact[0] == "relation" else (1,)
-    *parts, sign = (other if index in ends and part == one else part for index, part in enumerate(fact))
-    return (*parts, OPPOSITE[sign] if opposite else sign)
+    """A fact of value or relation, or its opposite, about another object."""
+    objects = tuple(other if key == one else key for key in fact.objects)
+    return fact._replace(objects=objects, sign=OPPOSITE[fact.sign] if opposite else fact.sign)
 
 
 def _objects(fact: Fact) -> Iterator[str]:
-    match fact:
-        case (("value" | "exact" | "kind" | "name"), key, *_):
-            yield key
-        case "relation", subject, _, target, _:
-            yield from (subject, target)
-        case "only", Described() as described, key:
-            yield from (key, *described.others())
-        case (("some" | "none"), Described() as described) | ("same", _, Described() as described, _):
-            yield from described.others()
-        case ("same", _, several, _) | ("common", several, _):
-            yield from several
-        case "compare", _, pairs:
-            yield from (key for key, _ in pairs)
-        case "or", facts:
-            yield from (key for one in facts for key in _objects(one))
+    yield from fact.objects
+    for part in fact.what:
+        if isinstance(part, Described):
+            yield from part.others()
+        elif isinstance(part, frozenset):
+            yield from (key for one in part for key in _objects(one))
 
 
-def _about_what(fact: Fact) -> Fact:
+def _about_what(fact: Fact) -> object:
     """What a fact and those that it may imply have in common."""
-    match fact:
-        case (("some" | "none") as what, _):
-            return (what,)
-        case "relation", subject, _, target, _:
-            return ("relation", subject, target)
-        case (("value" | "exact"), key, kind, *_):
-            return ("value", key, kind)
-        case (("kind" | "name"), key, *_):
-            return ("kind", key)
-    return ()
+    which = {"exact": "value", "name": "kind"}.get(fact.which, fact.which)
+    return which, fact.objects, fact.what[:1] if which == "value" else ()
 
 
 def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
     """Whether a fact implies another one about the same."""
-    match fact[0], other[0]:
+    one, another = fact.what[-1], other.what[-1]
+    match fact.which, other.which:
         case "some", "some":
-            return _includes(ontology, other[1], fact[1])
+            return _includes(ontology, another, one)
         case "none", "none":
-            return _includes(ontology, fact[1], other[1])
+            return _includes(ontology, one, another)
         case "relation", "relation":
-            excluded = fact[2] in ontology.relations[other[2]].excludes
-            return fact[4] == YES and (other[2] == fact[2] if other[4] == YES else excluded)
+            excluded = one in ontology.relations[another].excludes
+            return fact.sign == YES and (another == one if other.sign == YES else excluded)
         case "exact", "value":
-            value, (*_, another, sign) = fact[-1], other
-            exclusive = fact[1] == SCENE or fact[2] in ontology.exclusive
-            return value == another if sign == YES else exclusive and not ontology.alike(another, value)
+            exclusive = fact.objects == (SCENE,) or fact.what[0] in ontology.exclusive
+            return one == another if other.sign == YES else exclusive and not ontology.alike(another, one)
         case "name", "kind":
-            name, (*_, kind, sign) = fact[-1], other
-            return ontology.isa(name, kind) if sign == YES else not ontology.may_be(name, kind)
+            return ontology.isa(one, another) if other.sign == YES else not ontology.may_be(one, another)
         case "kind", "kind":
-            ends = (fact[2], other[2]) if other[3] == YES else (other[2], fact[2])
-            return bool(fact[3] == other[3]) and _is_kind(ontology, *ends)
+            ends = (one, another) if other.sign == YES else (another, one)
+            return fact.sign == other.sign and _is_kind(ontology, *ends)
     return False
 
 
@@ -198,7 +187,7 @@ class Statement:
                     self._described[index] = Described(ontology.kind(name))
                 case "filter", (kind, value, negated):
                     found = self._described[step.inputs[0]]
-                    condition = ("value", IT, kind, value, NO if negated else YES)
+                    condition = Fact("value", (IT,), (kind, value), NO if negated else YES)
                     self._described[index] = found._replace(conditions=found.conditions | {condition})
                 case "relate", (name, relation, side):
                     self._described[index] = self._related(step, name, relation, side)
@@ -207,7 +196,7 @@ class Statement:
             several = [described for described, key in self.references if key == object_id]
             if not any(all(_includes(ontology, other, one) for other in several) for one in several):
                 self.references, self.witnesses = [], {}
-                same: Fact = ("program", question.program, question.answer)
+                same = Fact("program", (), (question.program,), question.answer)
                 self.facts, self._settled_by = [same], [(same,)]
 
     def _related(self, step: Step, name: str, relation: str, side: str) -> Described:
@@ -241,49 +230,51 @@ class Statement:
                 needs = [way for (way,) in settled_by]
                 if (answer == YES) == (step.operation == "and"):
                     return [*chain(*stated)], [tuple(chain(*needs))]
-                either: Fact = ("or", frozenset(chain(*needs)))
+                either = Fact("or", (), (frozenset(chain(*needs)),))
                 return [either], [(either,), *needs]
             case "verify", (kind, value) if self._subject(step) == SCENE and answer == YES:
-                return [("exact", SCENE, kind, value)], [(("value", SCENE, kind, value, YES),)]
+                return [Fact("exact", (SCENE,), (kind, value))], [(Fact("value", (SCENE,), (kind, value)),)]
             case "common", _:
-                several = self._several(step)
-                fact: Fact = ("same", answer, several, YES)
-                return [("common", several, answer), fact], [(fact,)]
+                fact = self._alike(step, answer, YES)
+                return [fact._replace(which="common"), fact], [(fact,)]
         fact = self._verified(step, index, answer)
         return [fact], [(fact,)]
 
     def _verified(self, step: Step, index: int, answer: str) -> Fact:
         match step.operation, step.argument:
             case "verify", (kind, value):
-                return ("value", self._subject(step), kind, value, answer)
+                return Fact("value", (self._subject(step),), (kind, value), answer)
             case "exist", _:
                 return self._exists(self._described[step.inputs[0]], step.inputs[0], answer)
             case "verify rel", (name, relation, side):
                 return self._exists(self._related(step, name, relation, side), index, answer)
         sign = OPPOSITE[answer] if step.operation == "different" else answer
-        return ("same", step.argument[0], self._several(step), sign)
+        return self._alike(step, step.argument[0], sign)
 
     def _exists(self, described: Described, index: int, answer: str) -> Fact:
         if answer == NO:
-            return ("none", described)
+            return Fact("none", (), (described,))
         self.witnesses[described] = self.question.found[index]
-        return ("some", described)
+        return Fact("some", (), (described,))
 
-    def _several(self, step: Step) -> frozenset[str] | Described:
-        return self._described[step.inputs[0]] if len(step.inputs) == 1 else frozenset(map(self._only, step.inputs))
+    def _alike(self, step: Step, kind: str, sign: str) -> Fact:
+        if len(step.inputs) == 1:
+            return Fact("same", (), (kind, self._described[step.inputs[0]]), sign)
+        return Fact("same", tuple(sorted(map(self._only, step.inputs))), (kind,), sign)
 
     def _chosen(self, key: str, kind: str, options: Sequence[str]) -> Claim:
         """What the scene or an object is, of all values or of some options."""
         facts: list[Fact]
         if kind == NAME:
             name, ontology = self.graph.objects[key].name, self.ontology
-            facts = [("kind", key, ontology.kind(one), YES if ontology.isa(name, one) else NO) for one in options]
-            facts = facts or [("name", key, name)]
+            signs = [YES if ontology.isa(name, one) else NO for one in options]
+            pairs = zip(map(ontology.kind, options), signs, strict=True)
+            facts = [Fact("kind", (key,), (of,), sign) for of, sign in pairs] or [Fact("name", (key,), (name,))]
             return facts, [(fact,) for fact in facts]
         scene = self.graph.scene
         values = (scene[kind],) if key == SCENE else self.graph.objects[key].values.get(kind, ())
-        facts = [("value", key, kind, one, YES if one in values else NO) for one in options or values[:1]]
-        stated = facts if options and key != SCENE else [("exact", key, kind, values[0])]
+        facts = [Fact("value", (key,), (kind, one), YES if one in values else NO) for one in options or values[:1]]
+        stated = facts if options and key != SCENE else [Fact("exact", (key,), (kind, values[0]))]
         return stated, [(fact,) for fact in facts]
 
     def _chosen_relation(self, step: Step, index: int, name: str, relations: Sequence[str], side: str) -> Claim:
@@ -300,7 +291,8 @@ class Statement:
         values = {key: self.graph.objects[key].values[kind] for key in map(self._only, step.inputs)}
         winner = next(key for key, of_one in values.items() if of_one == (more,))
         name = self.question.answer
-        facts: Way = (("compare", kind, frozenset(values.items())), ("name", winner, name))
+        compared = Fact("compare", tuple(sorted(values)), (kind, *(values[key] for key in sorted(values))))
+        facts = (compared, Fact("name", (winner,), (name,)))
         own = self.ontology.kind(name)
         called = any(key == winner and described.kind == own for described, key in self.references)
         clear = called and not any(own in noun.parents for noun in self.ontology.nouns.values())
@@ -310,10 +302,10 @@ class Statement:
         """The facts that it states and presupposes; also about an object that only its answer mentions."""
         yield from self.facts
         for described, object_id in self.references:
-            yield ("only", described, object_id)
+            yield Fact("only", (object_id,), (described,))
             yield from described.facts(object_id)
         referred = {object_id for _, object_id in self.references}
-        existing = [described for described in self.witnesses if ("some", described) in self.facts]
+        existing = [described for described in self.witnesses if Fact("some", (), (described,)) in self.facts]
         often = Counter(chain.from_iterable(self.witnesses[described] for described in existing))
         for described in existing:
             witness, *others = self.witnesses[described]
@@ -334,16 +326,13 @@ class Statement:
         for facts in self._settled_by:
             options: list[list[Way]] = []
             for fact in facts:
-                match fact:
-                    case _ if fact in given:
-                        continue
-                    case "some", Described() as described:
-                        witnesses = self.witnesses.get(described, ())
-                        options.append([(fact,), *(tuple(described.facts(one)) for one in witnesses)])
-                    case "none", Described() as described:
-                        options.append([(fact,), *self._excluded(described, only)])
-                    case _:
-                        options.append([(one,) for one in self._same(fact)])
+                if fact in given:
+                    continue
+                options.append([(one,) for one in self._same(fact)])
+                if fact.which == "some":
+                    options[-1] += (tuple(fact.what[0].facts(one)) for one in self.witnesses.get(fact.what[0], ()))
+                elif fact.which == "none":
+                    options[-1] += self._excluded(fact.what[0], only)
             for choice in product(*options):
                 if way := dict.fromkeys(chain(*choice)):
                     mentioned = {key for fact in way for key in _objects(fact)}
@@ -360,11 +349,12 @@ class Statement:
         for wider, object_id in only:
             if not _includes(self.ontology, wider, described):
                 continue
-            seen: Way = () if (wider, object_id) in self.references else (("only", wider, object_id),)
+            is_own = (wider, object_id) in self.references
+            seen = () if is_own else (Fact("only", (object_id,), (wider,)),)
             lacking = sorted(described.conditions - wider.conditions)
             fails = [_about(condition, IT, object_id, opposite=True) for condition in lacking]
             if described.kind != wider.kind:
-                fails.append(("kind", object_id, described.kind, NO))
+                fails.append(Fact("kind", (object_id,), (described.kind,), NO))
             for failed in fails:
                 yield from ((*seen, fact) for fact in self._same(failed))
 
@@ -372,15 +362,17 @@ class Statement:
         """A fact about an object and its equivalents: if there is no red apple, the apple is not red."""
         same = [fact]
         for (kind, conditions), object_id in self.references:
-            match fact:
-                case "value", key, _, _, _ if key == object_id:
-                    condition = _about(fact, object_id, IT, opposite=True)
-                    same.append(("none", Described(kind, conditions | {condition})))
-                case "relation", subject, relation, target, sign if object_id in (subject, target) and sign == NO:
-                    _, subject, relation, target, _ = _about(fact, object_id, IT)
-                    condition = _relation(self.ontology, subject, relation, target)
-                    same.append(("none", Described(kind, conditions | {condition})))
-                case "kind", key, other, sign if key == object_id and sign == NO:
-                    if _is_kind(self.ontology, other, kind):
-                        same.append(("none", Described(other, conditions)))
+            if object_id not in fact.objects:
+                continue
+            match fact.which, fact.sign, fact.what:
+                case "value", _, _:
+                    conditions |= {_about(fact, object_id, IT, opposite=True)}
+                case "relation", "no", (relation,):
+                    subject, target = _about(fact, object_id, IT).objects
+                    conditions |= {_relation(self.ontology, subject, relation, target)}
+                case "kind", "no", (other,) if _is_kind(self.ontology, other, kind):
+                    kind = other
+                case _:
+                    continue
+            same.append(Fact("none", (), (Described(kind, conditions),)))
         return same

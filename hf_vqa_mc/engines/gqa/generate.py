@@ -17,15 +17,13 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
-from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_gqa_graphs
+from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_graphs
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
 from hf_vqa_mc.engines.settings import FOLDERS, SPLITS, GqaSettings
-from hf_vqa_mc.engines.visual_genome import read_visual_genome
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.sources.files import Folder, PublishedFile
 from hf_vqa_mc.sources.source import STATISTICS
 from hf_vqa_mc.version import __version__
 
@@ -98,17 +96,9 @@ def _with_splits(
 def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:
     """Each normalised graph and its file; counts ``problems`` by reason."""
     for path in paths:
-        if path.is_dir():
-            files = Folder(path)
-            if not files.has("image_data.json") and (found := sorted(path.glob("*sceneGraphs.json*"))):
-                named = f"give GQA's files one by one, such as {found[0]}"
-                raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
-            graphs = read_visual_genome(files, problems)
-        elif path.exists():
-            graphs = read_gqa_graphs(PublishedFile(path.name, path))
-        else:
-            raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
-        yield from ((path, graph) for raw in graphs if (graph := normalise(raw, words, problems)) is not None)
+        for raw in read_graphs(path, problems):
+            if (graph := normalise(raw, words, problems)) is not None:
+                yield path, graph
 
 
 def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> str:

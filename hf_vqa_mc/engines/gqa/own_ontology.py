@@ -38,26 +38,19 @@ NOUNS = Vocabulary("gqa/nouns")
 CATEGORIES = NOUNS.read("categories", dict[str, Category])
 NO_CATEGORY = NOUNS.read("no category", Category)
 _SPELLINGS = NOUNS.read("spellings", dict[str, str])
-_OF_WORDNET = NOUNS.read("wordnet categories", dict[str, dict[str, str]])  # lemma and number of the sense
-_ABOVE_SPECIAL = {"animal": "", "bird": "animal", "dog": "animal", "food": "", "fruit": "food", "vegetable": "food"}
-_ABOVE_SPECIAL |= {"flower": "plant", "tree": "plant"}
-_CHAINS = {name: (name, above) if above else (name,) for name, above in _ABOVE_SPECIAL.items()}
-_ORDER = (*(category for category in _OF_WORDNET if category not in _CHAINS), *_CHAINS)
-_ABOVE = ((), *(_CHAINS.get(category, (category,)) for category in _ORDER))
-"""By code: the hypernyms of a synset of that category; special categories have the higher codes, 0 is none."""
+_OF_WORDNET = NOUNS.read("wordnet categories", dict[str, tuple[str, ...]])
+_ABOVE = ((), *((category, *above) for category, (_, _, *above) in _OF_WORDNET.items()))
+"""By code: the hypernyms of a synset of that category; 0 is none."""
 
 
 def scene_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     """The values with those of every image: positions, location, place."""
-    rows = [(place, "place", {*group} - {place}) for group in _PLACES for place in group]
-    nearby = VALUES.read("places nearby", dict[str, set[str]])
-    rows += [(place, "place", near) for place, near in nearby.items()]
-    rows += [("indoors", "location", set()), ("outdoors", "location", set())]
-    rows += [(value, "hposition", {"middle"}) for value in ("left", "right")]
-    rows += [(value, "vposition", {"middle"}) for value in ("top", "bottom")]
-    rows += [("middle", "hposition", {"left", "right", "top", "bottom"}), ("middle", "vposition", set())]
+    rows = [("place", place, {*group} - {place}) for group in _PLACES for place in group]
+    tables = {"place": VALUES.read("places nearby", dict[str, set[str]])}
+    tables |= VALUES.read("positions", dict[str, dict[str, set[str]]])
+    rows += [(kind, value, similar) for kind, values in tables.items() for value, similar in values.items()]
     added = dict(attributes)
-    for value, kind, similar in rows:
+    for kind, value, similar in rows:
         known = added.get(value) or Attribute(value=value, types=(), adjective=value)
         types, after_only = dict.fromkeys((*known.types, kind)), known.after_only or value in VALUES["after only"]
         added[value] = replace(known, types=tuple(types), similar=known.similar | similar, after_only=after_only)
@@ -149,9 +142,8 @@ def _from_wordnet(listed: Mapping[str, Noun]) -> dict[str, Noun]:
     wordnet = load_wordnet()
     categories = np.zeros(len(wordnet.ancestor_starts) - 1, np.int64)
     rows = np.repeat(np.arange(len(categories)), np.diff(wordnet.ancestor_starts))
-    for code, category in enumerate(_ORDER, 1):
-        one = _OF_WORDNET[category]
-        anchor = wordnet.nouns.senses(one["lemma"])[int(one["sense"])]
+    for code, (lemma, sense, *_) in enumerate(_OF_WORDNET.values(), 1):
+        anchor = wordnet.nouns.senses(lemma)[int(sense)]
         below = rows[wordnet.ancestors == anchor]
         categories[below[below != anchor]] = code
     codes = categories.tolist()

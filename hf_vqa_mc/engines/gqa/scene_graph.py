@@ -5,16 +5,19 @@ derived from boxes: what is higher up may be behind (footnote 8 of Hudson and Ma
 derived if the objects are unambiguous (Sect. 3.2).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, boxes, pixels
+from hf_vqa_mc.engines.visual_genome import IMAGES, Box, RawGraph, RawObject, boxes, read_visual_genome, size_of
 from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
 from hf_vqa_mc.io.records import Records
-from hf_vqa_mc.sources.files import PublishedFile
+from hf_vqa_mc.sources.files import Folder, PublishedFile
 
 SCENE = "scene"  # Programs select it to ask about the image as a whole.
 HORIZONTAL, VERTICAL = "hposition", "vposition"
@@ -140,6 +143,19 @@ def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None
     return places.pop() if len(places) == 1 else None
 
 
+def read_graphs(path: Path, problems: Counter[str]) -> Iterator[RawGraph]:
+    """Read a file of GQA's or a folder of Visual Genome's; ``problems`` counts what is left out, by reason."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
+    if not path.is_dir():
+        return read_gqa_graphs(PublishedFile(path.name, path))
+    files = Folder(path)
+    if not files.has(IMAGES) and (found := sorted(path.glob("*sceneGraphs.json*"))):
+        named = f"give GQA's files one by one, such as {found[0]}"
+        raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
+    return read_visual_genome(files, problems)
+
+
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
     """Read the scene graphs of a file of GQA's, such as ``train_sceneGraphs.json``, one by one."""
     for image_id, value in chain.from_iterable(object_items(file)):
@@ -154,7 +170,7 @@ def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:
         rows = zip(objects, things.texts("name"), boxes(things), attributes, counts, strict=True)
         yield RawGraph(
             image_id,
-            *(pixels(graph, side)[0] for side in ("width", "height")),
+            *size_of(graph),
             {key: RawObject(key, name, box, values, list(islice(relations, n))) for key, name, box, values, n in rows},
             {name: graph.texts(name)[0] for name in ("weather", "location") if name in value},
         )

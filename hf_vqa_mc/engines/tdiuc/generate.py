@@ -81,6 +81,7 @@ def generate(
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
         raise InputError(f"no question can be generated from these annotations{why}; give more images")
+    questions = questions.assign(subset=questions["image_id"].map(made.subset))
     statistics = {
         "settings": asdict(settings),
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",
@@ -88,7 +89,7 @@ def generate(
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
     }
     with new_folder(output, FOLDERS[ENGINE], overwrite) as new:
-        _write_questions(new.tree, questions, made, progress)
+        _write_questions(new.tree, questions, progress)
         write_json(new.tree / STATISTICS, {"engine": ENGINE, "version": __version__, **statistics}, indent=1)
         new.publish()
     return statistics
@@ -108,12 +109,11 @@ def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: Collect
     made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
-def _write_questions(folder: Path, questions: pd.DataFrame, made: Collected, progress: Progress) -> None:
+def _write_questions(folder: Path, questions: pd.DataFrame, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
-    subsets = questions["image_id"].map(made.subset)
     for done, subset in enumerate(SPLITS):
         progress("writing", done, len(SPLITS))
-        mine = questions[subsets == subset]
+        mine = questions[questions["subset"] == subset]
         asked = (
             {"image_id": one.image_id, "question": one.question, "question_id": one.Index + 1}
             for one in mine.itertuples()
@@ -142,7 +142,7 @@ def _statistics(questions: pd.DataFrame, made: Collected) -> dict[str, Any]:
     types: dict[str, dict[str, Any]] = {}
     for name in QUESTION_TYPES:
         of_type = questions[questions["question_type"] == name]
-        splits, answers = Counter(of_type["image_id"].map(made.subset)), Counter(of_type["answer"])
+        splits, answers = Counter(of_type["subset"]), Counter(of_type["answer"])
         top = dict(most_frequent(answers, TOP_ANSWERS))
         types[name] = {
             "questions": len(of_type),

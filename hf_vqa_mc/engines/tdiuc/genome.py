@@ -48,19 +48,20 @@ def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> d
 
 def read_genome(
     folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]
-) -> Iterator[tuple[int, dict[int, RawObject]]]:
+) -> Iterator[tuple[int, dict[str, RawObject]]]:
     """Read the images of those of the three files that exist: the output id and the objects with a name, by id."""
     present = [name for name in PARTS if folder.has(name)]
     for image_id, records in genome_records(folder, present):
         written = written_id(image_id, ids, made, next(iter(records.values())).location(0))
         left_out.update(f"images that {name} lacks" for name in present if name not in records)
         graph = genome_graph(image_id, records, left_out, all_attributes=False)
-        objects = {int(key): one for key, one in graph.objects.items() if one.name}
+        keys = sorted(graph.objects, key=lambda key: (len(key), key))  # by number
+        objects = {key: graph.objects[key] for key in keys if graph.objects[key].name}
         left_out["objects without a name"] += len(graph.objects) - len(objects)
         for one in objects.values():
             one.name, one.other_names = plain_name(one.name), [*map(plain_name, one.other_names)]
             one.attributes = [*dict.fromkeys(map(plain_name, one.attributes))]
-        yield written, dict(sorted(objects.items()))
+        yield written, objects
 
 
 def written_id(image_id: int, ids: dict[int, int], made: Collected, location: str) -> int:
@@ -80,7 +81,7 @@ _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("p
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image_id: int, objects: Mapping[int, RawObject], made: Collected) -> None:
+def ask_genome(image_id: int, objects: Mapping[str, RawObject], made: Collected) -> None:
     """The questions about one image of Visual Genome."""
     rng = SeededRng(made.seed, "tdiuc", COLOR, str(image_id))
     made.add(image_id, COLOR, "genome_generated", _ask_colors([*objects.values()], rng))
@@ -110,21 +111,21 @@ def _ask_colors(objects: list[RawObject], rng: SeededRng) -> Iterator[Outcome]:
             yield template.format(object=one.name), color
 
 
-def _ask_positions(objects: Mapping[int, RawObject]) -> Iterator[Outcome]:
-    answers = defaultdict[tuple[int, str], set[int]](set)
+def _ask_positions(objects: Mapping[str, RawObject]) -> Iterator[Outcome]:
+    answers = defaultdict[tuple[str, str], set[str]](set)
     for subject, named in objects.items():
         for text, target in named.relations:
             predicate = plain_name(text)
             phrase = next((phrase for phrase, pattern in _POSITIONS.items() if pattern.fullmatch(predicate)), None)
             if phrase is not None:
-                answers[int(target), phrase].add(subject)
-    for (thing, phrase), subjects in sorted(answers.items()):
+                answers[target, phrase].add(subject)
+    for (thing, phrase), subjects in sorted(answers.items(), key=lambda item: (len(item[0][0]), item[0])):
         if thing not in objects:
             yield "a relationship to an object that was left out"
         elif len(subjects) > 1:
             yield "several objects there"
         else:
-            one, other = objects[thing], objects[min(subjects)]
+            one, other = objects[thing], objects[subjects.pop()]
             doubt = _doubt(other, phrase, one, objects.values())
             yield doubt or (f"What is {phrase} the {_specified(one)}?", other.name)
 

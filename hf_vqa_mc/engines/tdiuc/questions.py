@@ -91,7 +91,7 @@ def subset_in(name: str) -> str | None:
 
 def without_duplicates(made: Collected) -> pd.DataFrame:
     """Keep one of equal questions about an image, by ORIGINS; drop what one origin asks twice with other answers."""
-    questions = pd.DataFrame(made.questions, columns=Question._fields)
+    questions = pd.DataFrame(made.questions, columns=Question._fields, dtype=object)
     questions["origin"] = pd.Categorical(questions["origin"], ORIGINS)
     questions = questions.sort_values(["image_id", "origin"], ignore_index=True)
     same = questions.groupby(["image_id", questions["question"].map(str.lower)], sort=False).ngroup()
@@ -115,6 +115,7 @@ def settled(made: Collected) -> pd.DataFrame:
     questions = without_duplicates(made)
     made.questions.clear()
     questions = _without_mode(questions, made)
+    questions = questions.assign(subset=questions["image_id"].map(made.subset))
     while True:
         rare = questions.groupby("answer")["answer"].transform("size") < MIN_ANSWERS
         made.leave_out(questions["question_type"][rare], f"its answer occurs fewer than {MIN_ANSWERS} times")
@@ -140,7 +141,7 @@ def _without_mode(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
 def _balanced(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
     """Drop presence questions until both answers are equally frequent in each split."""
     presence = questions[questions["question_type"] == PRESENCE]
-    for subset, mine in presence.groupby(presence["image_id"].map(made.subset)):
+    for subset, mine in presence.groupby("subset"):
         smaller, larger = sorted((mine[mine["answer"] == answer] for answer in (NO, YES)), key=len)
         if excess := len(larger) - len(smaller):
             generated = {*larger.index[larger["origin"] == "coco_generated"]}
@@ -176,7 +177,7 @@ def with_absurd(
     if len(absurd) < MIN_ANSWERS:
         made.leave_out([ABSURD] * len(absurd), f"its answer occurs fewer than {MIN_ANSWERS} times")
         absurd = []
-    parts = [questions, pd.DataFrame(absurd)] if absurd else [questions]
+    parts = [questions, pd.DataFrame(absurd, dtype=object)] if absurd else [questions]
     return pd.concat(parts).sort_values("image_id", kind="stable", ignore_index=True)
 
 

@@ -1,6 +1,7 @@
 """Words of answers and questions, COCO's 80 objects as questions call them, and the objects that a text may mean."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ def colors_in(text: str) -> set[str]:
     return {COLORS[word] for word in text.replace("-", " ").split() if word in COLORS}
 
 
-def single_color(attributes: tuple[str, ...]) -> str | None:
+def single_color(attributes: Iterable[str]) -> str | None:
     """The one common color of an object, if it has one and no other, nor a shade or mixture."""
     named = [one for one in attributes if colors_in(one) or set(one.split()) & ANSWERS["shades"]]
     answers = {COLORS.get(one) for one in named}

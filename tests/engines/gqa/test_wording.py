@@ -25,38 +25,22 @@ def test_names_have_their_capitals_in_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "some", "verb"),
+    ("name", "some", "verb", "one", "several"),
     [
-        ("apple", "an apple", "is"),
-        ("apples", "apples", "are"),
-        ("pants", "pants", "are"),
-        ("grass", "grass", "is"),
-        ("sky", "the sky", "is"),
+        ("apple", "an apple", "is", "apple", "apples"),
+        ("apples", "apples", "are", "apple", "apples"),
+        ("man", "a man", "is", "man", "men"),
+        ("pants", "pants", "are", None, "pants"),
+        ("grass", "grass", "is", None, "grass"),
+        ("sky", "the sky", "is", None, "sky"),
     ],
 )
-def test_articles_and_verbs_follow_the_number_of_the_noun(name: str, some: str, verb: str) -> None:
-    phrase = WORDING.called(name)
-    assert (phrase.some, phrase.be) == (some, verb)
-
-
-def test_one_of_something_is_its_singular_and_pants_and_grass_have_none() -> None:
-    found = {name: WORDING.one(name) for name in ("apples", "man", "pants", "grass", "sky")}
-    assert {name: phrase and phrase.text for name, phrase in found.items()} == {
-        "apples": "apple",
-        "man": "man",
-        "pants": None,
-        "grass": None,
-        "sky": None,
-    }
-
-
-def test_several_are_the_plural_and_grass_stays_grass() -> None:
-    assert [WORDING.several(name).text for name in ("apple", "man", "pants", "grass")] == [
-        "apples",
-        "men",
-        "pants",
-        "grass",
-    ]
+def test_articles_verbs_and_numbers_are_those_of_the_noun(
+    name: str, some: str, verb: str, one: str | None, several: str
+) -> None:
+    phrase, single = WORDING.called(name), WORDING.one(name)
+    assert (phrase.some, phrase.be, single and single.text) == (some, verb, one)
+    assert WORDING.several(name).text == several
 
 
 def test_a_category_without_number_is_counted_in_pieces() -> None:

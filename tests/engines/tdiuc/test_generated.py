@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc import coco, genome, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
-from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, CocoImage
+from hf_vqa_mc.engines.tdiuc.coco import CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.questions import Collected
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
-from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import NUMBERS, faults
 
@@ -209,13 +208,3 @@ def test_files_that_do_not_belong_together_are_refused(second: dict[str, Any], m
     made.write(paths[1], second)
     with pytest.raises(ValueError, match=message):
         generate(TdiucInputs(coco=paths), tmp_path / "out")
-
-
-def test_an_image_may_have_the_names_of_two_releases(tmp_path: Path) -> None:
-    paths = [tmp_path / "instances_first.json", tmp_path / "instances_second.json"]
-    made.write(paths[0], _coco(1, 600))
-    made.write(paths[1], _coco(1, 600, "COCO_val2014_000000000001.jpg"))
-    annotations = CocoAnnotations(Collected(0))
-    for path in paths:
-        annotations.read(PublishedFile(path.name, path))
-    assert annotations.left_out["images listed in another file too"] == 1

@@ -220,6 +220,7 @@ def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
         (lambda c: c["annotations"][0].pop("area"), r"annotations\[0\], field 'area': it is missing"),
         (lambda c: c["annotations"][0].update(bbox=[1, 2, 3]), "field 'bbox': expected 4 items"),
         (lambda c: c["categories"][0].update(name="persn"), "unknown category 'persn': did you mean 'person'"),
+        (lambda c: c["images"][1].update(width=10**12), "'width': expected a whole number from 0 to 999,999,999,999"),
         (lambda c: c.pop("categories"), "expected a field 'categories'"),
         (lambda c: c.update(images={}), "field 'images': expected a list"),
         (lambda c: c.update(annotations=[], images=c["images"]), "no question can be generated"),

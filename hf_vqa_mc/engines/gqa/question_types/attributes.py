@@ -1,7 +1,7 @@
 """Questions about attributes: of an object (color, material, activity, position), of the image (weather, place)."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
@@ -33,10 +33,15 @@ def _refer(image: ImageContext, object_id: str, rng: SeededRng, *kinds: str) -> 
     return reference
 
 
-def _can_be_asked(image: ImageContext, object_id: str, kind: str) -> bool:
-    """Whether a type is asked about: not the age of a baby."""
-    is_young = kind == "age" and image.kinds[object_id] in WORDS["young"]
-    return not is_young and kind not in ("gender", "race", "fatness")
+def _values(image: ImageContext, kinds: Container[str]) -> list[tuple[str, str, str]]:
+    """(Object, type, value) of types that are asked about: not the age of a baby."""
+    return [
+        (key, kind, value)
+        for key in image.objects
+        for kind, value in image.value_kinds(key)
+        if kind in kinds and kind not in ("gender", "race", "fatness")
+        if kind != "age" or image.kinds[key] not in WORDS["young"]
+    ]
 
 
 def _states(image: ImageContext, object_id: str, kind: str, value: str) -> list[Part]:
@@ -58,9 +63,7 @@ def _with_positions(
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "What color is the apple?"."""
-    pairs = [(key, *pair) for key in image.objects for pair in image.value_kinds(key) if pair[0] in QUERY_TYPES]
-    pairs = [(key, kind, value) for key, kind, value in pairs if _can_be_asked(image, key, kind)]
-    for key, kind, value in _with_positions(image, pairs, (HORIZONTAL,), rng):
+    for key, kind, value in _with_positions(image, _values(image, QUERY_TYPES), (HORIZONTAL,), rng):
         doings = sum(kind in DOING for kind, _ in image.value_kinds(key))
         if kind in DOING and (doings != 1 or not image.ontology.attributes[value].verb):
             continue
@@ -75,7 +78,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 
 def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the apple red?"."""
-    for key, kind, value in _with_positions(image, _exclusive_values(image), SIDES, rng):
+    for key, kind, value in _with_positions(image, _values(image, image.ontology.exclusive), SIDES, rng):
         asked: str | None = value
         if not rng.happens(0.5):
             asked = OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
@@ -111,7 +114,7 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
 def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the apple red and shiny?"."""
     by_key = defaultdict[str, list[tuple[str, str]]](list)
-    for key, kind, value in _exclusive_values(image):
+    for key, kind, value in _values(image, image.ontology.exclusive):
         by_key[key].append((kind, value))
     for key, pairs in rng.shuffled([*by_key.items()] * 3):
         chosen = _two_values(image, key, pairs, rng)
@@ -165,7 +168,7 @@ def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], an
 
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the apple green or red?"."""
-    for key, kind, value in _with_positions(image, _exclusive_values(image), SIDES, rng):
+    for key, kind, value in _with_positions(image, _values(image, image.ontology.exclusive), SIDES, rng):
         decoy = OPPOSITE_SIDE[value] if kind in SIDES else image.decoy_value(key, kind, rng)
         reference = _refer(image, key, rng, kind)
         if decoy is None or reference is None:
@@ -182,12 +185,6 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         program, detailed = then(reference.program, "choose", kind, *options), CHOOSE_TYPES.get(form, "chooseAttr")
         full, local = _states(image, key, kind, value), f"10c-{image.names[key]}_{kind}"
         yield Draft(detailed, program, value, patterns, slots, full, local, "" if kind in SIDES else kind)
-
-
-def _exclusive_values(image: ImageContext) -> list[tuple[str, str, str]]:
-    exclusive = image.ontology.exclusive
-    found = [(key, *pair) for key in image.objects for pair in image.value_kinds(key) if pair[0] in exclusive]
-    return [(key, kind, value) for key, kind, value in found if _can_be_asked(image, key, kind)]
 
 
 WEATHER, LOCATION, PLACE = "weather", "location", "place"
