@@ -23,7 +23,7 @@ from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, Gain, NotRun, ProbeInp
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.text.counted import counted
+from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
@@ -130,11 +130,11 @@ class Audit:
             best, measured = next((one for one in trained if not one.shortcut.name.startswith(ASSIGNED)), None), ""
             if best is not None:
                 reveals = ", but their order reveals the target" if best.alarm else ""
-                measured = f"{reveals} (measured: {100 * best.estimate.accuracy:.1f}%, {best.shortcut.name})"
+                measured = f"{reveals} (measured: {percent(best.estimate.accuracy)}, {best.shortcut.name})"
             yield (
                 f"{sees.label.capitalize()}: exact by construction, {counted(sets.number, 'set')} checked: every rule "
                 "that sees these inputs, but not the order of the choices or of the rows, is correct in "
-                f"{100 * chance:.1f}%{measured}."
+                f"{percent(chance)}{measured}."
             )
 
     def _caveats(self, has_images: bool) -> Iterator[str]:
@@ -223,11 +223,9 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     shortcuts, not_run = run_probes(context, PROBES.values())
     turned_off = [] if settings.probes else [NotRun("trained probes", "--no-probes")]
     cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
-    sets, fitted_folds = sets_of(split), len(context.parts) if context.n_folds else 0
-    shortcuts += combined(context, shortcuts, fitted_folds)
-    cross_fitted += combined(context, cross_fitted, FOLDS)
+    shortcuts += list(combined(context, shortcuts))
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
-    exact = exact_sets(rows, split.clusters if with_images else None, sets)
+    exact = exact_sets(rows, split.clusters if with_images else None, sets_of(split))
     groups = {sees: one.groups for sees, one in exact.items()}
     found_gains = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
     missing, sha256 = turned_off + not_run + not_again, vectors.sha256 if vectors else None

@@ -65,14 +65,13 @@ def missing_images(split: Split) -> str:
     return split.images_missing or f"no column of {split.location} is recognised as images; name it with --image"
 
 
-def image_sizes(split: Split, most: int = MOST_SIZES) -> NDArray[np.int64]:
-    """Width and height of the (first) image of at most ``most`` random rows, int64 (rows, 2); 0 for the others."""
+def image_sizes(split: Split) -> NDArray[np.int64]:
+    """Width and height of the (first) image of at most MOST_SIZES random rows, int64 (rows, 2); 0 for the others."""
     sizes, images = np.zeros((split.rows.num_rows, 2), np.int64), split.images
-    rows = np.argsort(text_hashes(split.rows["question_id"].to_pylist()), kind="stable")[:most]
-    if images is not None:
-        for row in rows.tolist():
-            with contextlib.suppress(BrokenImage, InputError, OSError, StopIteration):
-                sizes[row] = picture_size(next(iter(images.read(row))))
+    rows = np.argsort(text_hashes(split.rows["question_id"].to_pylist()), kind="stable")[:MOST_SIZES]
+    for row in rows.tolist() if images is not None else ():
+        with contextlib.suppress(BrokenImage, InputError, OSError, StopIteration):
+            sizes[row] = picture_size(next(iter(images.read(row))))
     return sizes
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, effective_rows, proportion_interval
-from hf_vqa_mc.text.counted import counted, points
+from hf_vqa_mc.text.counted import counted, percent, points
 
 FOLDS = 5  # folds of the audited rows for cross-validation; they share no images
 TIED = 1e-9  # scores that differ by less are ties: the order of summation changes the last digits
@@ -198,7 +198,7 @@ class Gain:
     def sentence(self) -> str:
         """The result as a sentence."""
         found = self.estimate
-        text = f"A strategy that {self.shortcut.sentence} is correct in {100 * found.accuracy:.1f}% of {self.rows}"
+        text = f"A strategy that {self.shortcut.sentence} is correct in {percent(found.accuracy)} of {self.rows}"
         if found.low == found.high:
             return f"{text}: exactly chance, due to the closed answer sets."
         interval = f"95% interval {points(found.low)} to {points(found.high)}"
@@ -271,27 +271,22 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequ
     alarms = [one for one in tested if one.alarm]
     where = "" if any(one.shortcut.sees.image for one in tested) else " without the image"
     rest = f"; not tested: {'; '.join(missing)}." if missing else "."
+    above = f"significantly above chance ({percent(chance)}){rest}"
     if not alarms:
-        margin = uncertainty(tested)
-        rows = max((one.estimate.rows for one in tested), default=0)
-        about = f" about {counted(images, 'image')}" if images else ""
-        limit = (
-            f"These rows ({rows:,}{about}) are too few for a verdict: gains are uncertain by about "
-            f"{100 * margin:.0f} points."
-        )
-        return (
-            f"None of {counted(len(tested), 'tested shortcut')}{where} is significantly above chance "
-            f"({100 * chance:.1f}%){rest} {limit if margin > UNCERTAIN else 'Other shortcuts may exist.'}"
-        )
+        margin, text = uncertainty(tested), f"None of {counted(len(tested), 'tested shortcut')}{where} is {above}"
+        if margin <= UNCERTAIN:
+            return f"{text} Other shortcuts may exist."
+        rows, about = max(one.estimate.rows for one in tested), f" about {counted(images, 'image')}" if images else ""
+        limit = f"gains are uncertain by about {100 * margin:.0f} points."
+        return f"{text} These rows ({rows:,}{about}) are too few for a verdict: {limit}"
     sentences = [
-        f"{len(alarms)} of {counted(len(tested), 'shortcut')}{where} {'is' if len(alarms) == 1 else 'are'} "
-        f"significantly above chance ({100 * chance:.1f}%){rest}",
+        f"{len(alarms)} of {counted(len(tested), 'shortcut')}{where} {'is' if len(alarms) == 1 else 'are'} {above}",
         "For a benchmark without shortcuts, at most one of 40 audits would find any.",
     ]
     for sees in ProbeInputs:
         if best := next((one for one in alarms if one.shortcut.sees is sees), None):
             sentences.append(
-                f"{sees.without.capitalize()}, {100 * best.estimate.accuracy:.1f}% of {best.rows} are answered "
+                f"{sees.without.capitalize()}, {percent(best.estimate.accuracy)} of {best.rows} are answered "
                 f"correctly ({best.shortcut.name}, {points(best.estimate.gain)} points)."
             )
     return " ".join(sentences)

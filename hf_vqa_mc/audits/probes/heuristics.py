@@ -40,13 +40,13 @@ def _frequencies(context: Context) -> Values:
 
 def _lengths(context: Context) -> Values:
     """Number of characters of each choice, stripped."""
-    published = pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
-    return np.asarray(pc.utf8_length(published).to_numpy().astype(np.float64)[context.rows.texts])
+    lengths = pc.utf8_length(context.rows.vocabulary.trimmed).to_numpy()
+    return np.asarray(lengths.astype(np.float64)[context.rows.texts])
 
 
 def trimmed(context: Context) -> pa.Array:
     """The distinct choices without surrounding spaces, in lower case."""
-    return pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string())))
+    return pc.utf8_lower(context.rows.vocabulary.trimmed)
 
 
 def _punctuation(context: Context) -> Values:
@@ -63,9 +63,9 @@ def _script(letter: str) -> str:
 def _script_difference(context: Context) -> Values:
     """Number of the row's other choices in other scripts, plus at most a quarter for scripts that are rare."""
     rows = context.rows
-    texts = pa.array(rows.vocabulary.choices, pa.large_string())
-    scripts = np.where(pc.match_substring_regex(texts, "[A-Za-z]").to_numpy(zero_copy_only=False), "LATIN", "")
-    scripts = scripts.astype(object)
+    texts = rows.vocabulary.trimmed
+    has_latin = pc.match_substring_regex(texts, "[A-Za-z]").to_numpy(zero_copy_only=False)
+    scripts = np.where(has_latin, "LATIN", "").astype(object)
     for one in np.flatnonzero(~pc.string_is_ascii(texts).to_numpy(zero_copy_only=False)).tolist():
         scripts[one] = " ".join(sorted(set(map(_script, rows.vocabulary.choices[one][:READ])) - {""}))
     names, codes = np.unique(scripts, return_inverse=True)

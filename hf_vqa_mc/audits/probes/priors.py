@@ -143,7 +143,7 @@ def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_],
 
 def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Categories]]:
     """Text numbers (rows, choices) and the texts' categories: form, first word, last word, branches of WordNet."""
-    forms: Any = pc.utf8_trim_whitespace(pa.array(rows.vocabulary.choices, pa.large_string()))
+    forms: Any = rows.vocabulary.trimmed
     for pattern, letter in FORMS:
         forms = pc.replace_substring_regex(forms, pattern, letter)
     yield rows.texts, _one_hot(forms.dictionary_encode().indices.to_numpy())
