@@ -1,7 +1,5 @@
 """Possibly correct decoys, estimated from texts and annotators' answers."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -16,7 +14,6 @@ from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.word_vectors import WordVectors
-from hf_vqa_mc.text.wordnet import load_wordnet
 from hf_vqa_mc.text.wu_palmer import reading
 
 WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected
@@ -36,9 +33,7 @@ SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
 )
 
 
-def possibly_correct(
-    rows: Rows, answers: Sequence[Sequence[str]] | pa.Array, vectors: WordVectors | None
-) -> dict[str, Mask]:
+def possibly_correct(rows: Rows, answers: pa.Array, vectors: WordVectors | None) -> dict[str, Mask]:
     """Find possibly correct decoys by five heuristics; a decoy may have several reasons.
 
     - SAME: the official VQA evaluation normalises target and decoy to the same answer, or they differ in spaces,
@@ -50,19 +45,15 @@ def possibly_correct(
       or an adjective of its cluster (cloudless, clear).
     - VECTORS: the cosine of their average word vectors is at least NEAR; only with vectors.
 
-    Returns reason to mask (rows, choices), False for targets and padding; ``answers`` (rows,) are the annotators'.
+    Returns reason to mask (rows, choices), False for targets and padding; ``answers`` (rows,) are the annotators',
+    lists of texts.
     """
     decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
     pairs = np.broadcast_to(rows.keys[:, :1], decoys.shape)[decoys], rows.keys[decoys]
-    tokens, token_starts, words = _words_of_keys(rows.vocabulary)
     similar, general = np.zeros((2, len(pairs[0])), np.bool_)
-    scores = word_scores(words, WUP_THRESHOLD)
-    scores = scores._replace(  # one additional word with similarity 0 to all, even itself
-        near_starts=np.append(scores.near_starts, scores.near_starts[-1]),
-        near_masks=np.append(scores.near_masks, np.uint64(0)),
-    )
-    relations = Relations.of(rows.vocabulary.key_texts)
-    _compare(*pairs, tokens, token_starts, scores, relations, similar, general)
+    worded, relations = rows.vocabulary.worded, Relations.of(rows.vocabulary.key_texts)
+    scores = word_scores(worded.vocabulary, WUP_THRESHOLD)
+    _compare(*pairs, worded.numbers, worded.starts, scores, relations, similar, general)
     same, named = _official(rows, answers)
     letters = squeezed_texts(list(map(unaccented, rows.vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
     equal = same[decoys] | (letters[pairs[0]] == letters[pairs[1]])
@@ -75,36 +66,17 @@ def possibly_correct(
     return {reason: mask if reason == NAMED else mask & ~rows.different for reason, mask in masks.items()}
 
 
-def _official(rows: Rows, answers: Sequence[Sequence[str]] | pa.Array) -> tuple[Mask, Mask]:
+def _official(rows: Rows, answers: pa.Array) -> tuple[Mask, Mask]:
     """Masks of choices that the official evaluation treats as the target, and as an annotator's answer."""
-    given = answers if isinstance(answers, pa.Array) else pa.array(answers, pa.list_(pa.string()))
-    of_rows = given.flatten().dictionary_encode()
+    of_rows = answers.flatten().dictionary_encode()
     choices = pa.array(rows.vocabulary.choices, pa.large_string())
     plain = official_texts(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
     numbers = plain.dictionary_encode().indices.to_numpy()
     by_choice = np.where(rows.valid, numbers[rows.texts], MISSING)
     answered = numbers[len(choices) :][of_rows.indices.to_numpy()] if len(of_rows) else np.zeros(0, np.int32)
-    of_answers = np.repeat(np.arange(len(rows)), given.value_lengths().to_numpy())
+    of_answers = np.repeat(np.arange(len(rows)), answers.value_lengths().to_numpy())
     named = np.isin(number_pairs(np.arange(len(rows))[:, None], by_choice), number_pairs(of_answers, answered))
     return (by_choice == by_choice[:, :1]) & rows.valid, named & rows.valid
-
-
-def _words_of_keys(vocabulary: Vocabulary) -> tuple[Numbers, Starts, list[str]]:
-    """The words of the comparable texts that can be similar to a word of another text."""
-    worded, n_keys = vocabulary.worded, len(vocabulary.key_texts)
-    tokens = worded.numbers[: worded.starts[n_keys]]
-    uses = np.bincount(tokens, minlength=len(worded.words))
-    kept = uses > 1
-    once = np.flatnonzero(uses == 1)
-    wordnet = load_wordnet()
-    parts = wordnet.nouns, wordnet.adjectives
-    known = {form for part in parts for form in (*part.lemmas, *part.exceptions)}
-    endings = {ending for part in parts for ending in part.endings}
-    forms = texts_of(worded.words.take(pa.array(once)))
-    kept[once] = [form in known or form[-1:] in endings for form in forms]
-    words = texts_of(worded.words.filter(pa.array(kept)))
-    numbers = np.where(kept, np.cumsum(kept) - 1, len(words)).astype(np.int32)
-    return numbers[tokens], worded.starts[: n_keys + 1], words
 
 
 @reading

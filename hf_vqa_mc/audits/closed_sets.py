@@ -1,6 +1,6 @@
 """Closed answer sets of the audited rows: what they guarantee, by counting, and the attack on sets as a whole."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,33 +100,29 @@ def _assigned(rows: Rows, probabilities: NDArray[np.float64], rng: np.random.Gen
     return np.asarray(distinct[assigned] == rows.keys[:, 0])
 
 
-def combined(context: "Context", found: Sequence[Shortcut], fitted_folds: int) -> list[Shortcut]:
-    """The strategies that use the mean predictions of trained probes.
-
-    ``fitted_folds`` is the number of folds of audited rows that the probes were fitted on; 0 with a training split.
-    """
-    made, rows, seed = list[tuple[str, ProbeInputs, str, Prediction | None]](), context.rows, context.settings.seed
-    sets = sets_of(context.split)
+def combined(context: "Context", found: Sequence[Shortcut]) -> Iterator[Shortcut]:
+    """The strategies that use the mean predictions of trained probes."""
+    rows, seed, sets = context.rows, context.settings.seed, sets_of(context.split)
+    folds = len(context.parts) if context.n_folds else 0
     for sees in ProbeInputs:
-        probabilities = mean_probabilities(found, sees)
+        probabilities, made = mean_probabilities(found, sees), dict[str, tuple[str, Prediction | None]]()
         if probabilities is None or not sees.is_shortcut:
             continue
         if sees is ProbeInputs.QUESTION:
             together = "with the same choices" if sets is None else "of a closed answer set"
             sentence = f"sees all rows {together} but no image and assigns each choice to equally many of them"
-            made.append((ASSIGNED, sees, sentence, best_assignment(rows, probabilities, fitted_folds, seed, sets)))
-        if not fitted_folds:  # other rows' answers mislead cross-fitted models where each answer is used once
+            made[ASSIGNED] = sentence, best_assignment(rows, probabilities, folds, seed, sets)
+        if not folds:  # other rows' answers mislead cross-fitted models where each answer is used once
             sentence = (
                 f"{sees.sentence}, ranks the choices by the predictions of the trained probes, and always picks the "
                 "rank that is most often correct in other rows (for example the second)"
             )
-            ranked = usual_rank(rows, probabilities, context.folds, seed)
-            made.append(("rank of the prediction", sees, sentence, ranked))
-    return [
-        Shortcut(**vars(one), name=f"{name}: {sees.label}", sees=sees, sentence=sentence, fitted=True, trained=True)
-        for name, sees, sentence, one in made
-        if one is not None
-    ]
+            made["rank of the prediction"] = sentence, usual_rank(rows, probabilities, context.folds, seed)
+        for name, (sentence, one) in made.items():
+            if one is not None:
+                yield Shortcut(
+                    **vars(one), name=f"{name}: {sees.label}", sees=sees, sentence=sentence, fitted=True, trained=True
+                )
 
 
 def mean_probabilities(shortcuts: Iterable[Shortcut], sees: ProbeInputs) -> NDArray[np.float64] | None:

@@ -14,12 +14,13 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
 from hf_vqa_mc.data.columns import human_answers
 from hf_vqa_mc.data.loading import NoChoices, open_tables
-from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, named
+from hf_vqa_mc.data.names import ANSWERS, named
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.training.questions import questions_of_pairs
 
 TYPES = ("question type", "answer type")
 COLUMNS = ("split", "question", "answer", "image_id", "question_type", "answer_type")
@@ -29,7 +30,6 @@ NESTED = {"structural type": ("types", "structural"), "semantic type": ("types",
 PROGRAM = "semantic"  # GQA's column of the steps of reasoning
 CONFIDENCE, CONFIDENCES = "answer_confidence", ("no", "maybe", "yes")
 """Field of VQA's records of answers, and its values, which count 0, 0.5 and 1 (Antol et al. 2015, Figure 6)."""
-PAIRED = "complementary_"  # prefix of the columns of the second question of a row of ``vqa2_pairs``
 
 Columns = Mapping[str, pa.ChunkedArray]
 
@@ -148,7 +148,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     if options.split not in (None, *tables):
         raise unknown_name(f"split of {opened.name}", options.split or "", tables)
     tables = {name: table for name, table in tables.items() if options.split in (None, name)}
-    parts = [(name, part) for name, table in tables.items() for part in _halves(table) if part.num_rows]
+    parts = [(name, questions_of_pairs(table)) for name, table in tables.items() if table.num_rows]
     if not parts:
         raise InputError(f"{opened.name}: no rows")
     columns = {
@@ -190,21 +190,6 @@ def _texts(table: pa.Table, name: str, *fields: str) -> pa.Array:
             if is_text(found.type) or pa.types.is_integer(found.type):
                 return as_text(found)
     return pa.nulls(table.num_rows, pa.string())
-
-
-def _halves(table: pa.Table) -> list[pa.Table]:
-    """The questions of a table: itself, or both questions of each row of ``vqa2_pairs``, each question once."""
-    second = {name.removeprefix(PAIRED): name for name in table.column_names if name.startswith(PAIRED)}
-    if not second:
-        return [table]
-    shared = [name for name in table.column_names if not name.startswith(PAIRED) and name not in second]
-    other = table.select([*shared, *second.values()]).rename_columns([*shared, *second])
-    (ids,) = named(second, QUESTION_ID)[:1] or ("",)
-    if not ids:
-        return [table, other]
-    both = pa.concat_tables([table.select([*shared, *second]), other])
-    numbers = as_text(both[ids]).dictionary_encode().indices.to_numpy()
-    return [both.take(np.sort(np.unique(numbers, return_index=True)[1]))]
 
 
 def _confidences(part: pa.Table) -> NDArray[np.float64]:

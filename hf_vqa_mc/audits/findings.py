@@ -16,6 +16,7 @@ from hf_vqa_mc.audits.similar_choices import containing, words_in_question
 from hf_vqa_mc.audits.texts import Column, grouped, pairs, unpaired
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.text.counted import percent
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
 MIN_ROWS = 20  # minimum rows that present a text, of them a fifth expected targets, and as many decoys
@@ -43,8 +44,7 @@ def share_of(count: float, of: float) -> str:
     """
     if not count:
         return "none"
-    share = 100 * count / of
-    return "under 0.1%" if share < 0.1 else f"{share:.1f}%"
+    return "under 0.1%" if count / of < 0.001 else percent(count / of)
 
 
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:

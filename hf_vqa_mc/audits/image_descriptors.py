@@ -5,7 +5,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,16 +45,11 @@ def image_vectors(
         return np.concatenate(taken), []
     vectors, missing = [], []
     for split, rows in splits:
-        found, reason = image_descriptors(split, progress, of_rows=rows), missing_images(split)
-        if found:
-            reason = (f"none of the {found.broken:,} images of {split.location} can be read; they are missing, broken "
-                      "or too large")  # fmt: skip
-        if not (found and found.images):
+        found, reason = image_descriptors(split, progress, of_rows=rows)
+        if found is None:
             return None, [NotRun("probes that see images", reason)]
-        vectors.append(found.vectors)
-        if found.broken + found.left_out:
-            named = f" (the first has image_id {shown(found.first_broken)})" if found.broken else ""
-            reason = f"{found.broken:,} could not be read{named}, {found.left_out:,} were not sampled"
+        vectors.append(found)
+        if reason:
             missing.append(NotRun(f"some images of {split.name}", reason))
     return np.concatenate(vectors), missing
 
@@ -65,10 +59,10 @@ def missing_images(split: Split) -> str:
     return split.images_missing or f"no column of {split.location} is recognised as images; name it with --image"
 
 
-def image_sizes(split: Split, most: int = MOST_SIZES) -> NDArray[np.int64]:
-    """Width and height of the (first) image of at most ``most`` random rows, int64 (rows, 2); 0 for the others."""
+def image_sizes(split: Split) -> NDArray[np.int64]:
+    """Width and height of the (first) image of at most MOST_SIZES random rows, int64 (rows, 2); 0 for the others."""
     sizes, images = np.zeros((split.rows.num_rows, 2), np.int64), split.images
-    rows = np.argsort(text_hashes(split.rows["question_id"].to_pylist()), kind="stable")[:most]
+    rows = np.argsort(text_hashes(split.rows["question_id"].to_pylist()), kind="stable")[:MOST_SIZES]
     if images is not None:
         for row in rows.tolist():
             with contextlib.suppress(BrokenImage, InputError, OSError, StopIteration):
@@ -76,25 +70,16 @@ def image_sizes(split: Split, most: int = MOST_SIZES) -> NDArray[np.int64]:
     return sizes
 
 
-class Described(NamedTuple):
-    """Descriptors of a split's images."""
-
-    vectors: NDArray[np.float32]  # (rows, DIMENSIONS): of the row's image, or the mean of all if that was not read
-    images: int  # number of images read
-    broken: int  # number of unreadable or too large images
-    left_out: int  # number of images that were not sampled
-    first_broken: str = ""  # image_id of the first that was not read
-
-
 def image_descriptors(
     split: Split, progress: Progress = silent, most: int = 20_000, of_rows: NDArray[np.integer] | None = None
-) -> Described | None:
+) -> tuple[NDArray[np.float32] | None, str]:
     """Describe at most ``most`` images of some rows (by default all), sampled by a hash of their ids, in threads.
 
-    None if the split's images are not available.
+    Returns float32 (rows, DIMENSIONS), the mean of all for images that were not read, and which were not; or None if
+    none can be read, and why.
     """
     if split.images is None:
-        return None
+        return None, missing_images(split)
     of_rows = np.arange(split.rows.num_rows) if of_rows is None else of_rows
     _, first_of, image = np.unique(split.clusters[of_rows], return_index=True, return_inverse=True)
     rows = of_rows[first_of]
@@ -108,9 +93,14 @@ def image_descriptors(
             found[block] = list(pool.map(lambda row: _described(images, int(row)), rows[block]))
             progress("images", min(first + AT_ONCE, len(chosen)), len(chosen))
     read = ~np.isnan(found[:, 0])
-    found[~read] = found[read].mean(axis=0) if read.any() else 0.0
-    broken = [ids[one] for one in chosen[~read[chosen]]]
-    return Described(found[image], int(read.sum()), len(broken), len(rows) - len(chosen), *broken[:1])
+    broken, left_out = [ids[one] for one in chosen[~read[chosen]]], len(rows) - len(chosen)
+    if not read.any():
+        whole = f"none of the {len(broken):,} images of {split.location} can be read"
+        return None, f"{whole}; they are missing, broken or too large"
+    found[~read] = found[read].mean(axis=0)
+    first = f" (the first has image_id {shown(broken[0])})" if broken else ""
+    lacking = f"{len(broken):,} could not be read{first}, {left_out:,} were not sampled"
+    return found[image], lacking if broken or left_out else ""
 
 
 def _described(images: Images, row: int) -> NDArray[np.float32]:

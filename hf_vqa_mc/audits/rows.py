@@ -37,6 +37,11 @@ class Vocabulary:
     tuples: NDArray[np.bool_]  # (choices,): whether it is a tuple, which differs from tuples with other keys
 
     @cached_property
+    def trimmed(self) -> pa.Array:
+        """The choices without surrounding white space, large_string."""
+        return pc.utf8_trim_whitespace(pa.array(self.choices, pa.large_string()))
+
+    @cached_property
     def worded(self) -> Words:
         """The words of all comparable texts, and then of the questions."""
         written = self.key_texts.copy()
@@ -144,12 +149,10 @@ class ShuffledRows(Rows):
         return np.asarray(np.arange(self.texts.shape[1]) == self.target[:, None])
 
 
-def shuffle(rows: Rows, choices: int, rng: np.random.Generator) -> ShuffledRows:
-    """Shuffle the choices of each row; ``choices`` is the number of columns of the result."""
-    spare = ((0, 0), (0, choices - rows.texts.shape[1]))
-    texts, own = (np.pad(array, spare, constant_values=MISSING) for array in (rows.texts, rows.positions))
-    order = np.argsort(np.where(texts == MISSING, 2.0, rng.random(texts.shape)), axis=1, kind="stable")
-    texts, own = (np.take_along_axis(array, order, axis=1) for array in (texts, own))
+def shuffle(rows: Rows, rng: np.random.Generator) -> ShuffledRows:
+    """Shuffle the choices of each row."""
+    order = np.argsort(np.where(rows.valid, rng.random(rows.texts.shape), 2.0), axis=1, kind="stable")
+    texts, own = (np.take_along_axis(array, order, axis=1) for array in (rows.texts, rows.positions))
     return ShuffledRows(texts, own, rows.questions, rows.vocabulary, (order == 0).argmax(axis=1), order)
 
 

@@ -271,21 +271,16 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequ
     alarms = [one for one in tested if one.alarm]
     where = "" if any(one.shortcut.sees.image for one in tested) else " without the image"
     rest = f"; not tested: {'; '.join(missing)}." if missing else "."
+    above = f"significantly above chance ({percent(chance)}){rest}"
     if not alarms:
-        margin = uncertainty(tested)
-        rows = max((one.estimate.rows for one in tested), default=0)
-        about = f" about {counted(images, 'image')}" if images else ""
-        limit = (
-            f"These rows ({rows:,}{about}) are too few for a verdict: gains are uncertain by about "
-            f"{100 * margin:.0f} points."
-        )
-        return (
-            f"None of {counted(len(tested), 'tested shortcut')}{where} is significantly above chance "
-            f"({percent(chance)}){rest} {limit if margin > UNCERTAIN else 'Other shortcuts may exist.'}"
-        )
+        margin, text = uncertainty(tested), f"None of {counted(len(tested), 'tested shortcut')}{where} is {above}"
+        if margin <= UNCERTAIN:
+            return f"{text} Other shortcuts may exist."
+        rows, about = max(one.estimate.rows for one in tested), f" about {counted(images, 'image')}" if images else ""
+        limit = f"gains are uncertain by about {100 * margin:.0f} points."
+        return f"{text} These rows ({rows:,}{about}) are too few for a verdict: {limit}"
     sentences = [
-        f"{len(alarms)} of {counted(len(tested), 'shortcut')}{where} {'is' if len(alarms) == 1 else 'are'} "
-        f"significantly above chance ({percent(chance)}){rest}",
+        f"{len(alarms)} of {counted(len(tested), 'shortcut')}{where} {'is' if len(alarms) == 1 else 'are'} {above}",
         "For a benchmark without shortcuts, at most one of 40 audits would find any.",
     ]
     for sees in ProbeInputs:

@@ -84,21 +84,6 @@ def trigram_codes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.
     return (before << np.uint64(42)) | (codes << np.uint64(21)) | after, np.repeat(np.arange(len(short)), lengths)
 
 
-@njit(cache=True)
-def _distinct(items: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Sort each text's items and leave out repeated ones, of which ``counts``, the numbers of items, are reduced."""
-    start = filled = 0
-    for text in range(len(counts)):
-        some = np.sort(items[start : start + counts[text]])
-        start, before = start + counts[text], filled
-        for at in range(len(some)):
-            if at == 0 or some[at] != some[at - 1]:
-                items[filled] = some[at]
-                filled += 1
-        counts[text] = filled - before
-    return items[:filled].copy()
-
-
 def trigram_similarity(rows: Rows) -> NDArray[np.float64]:
     """Sum of each choice's similarity to the other choices of its row, the Jaccard index of their character trigrams.
 
@@ -108,8 +93,11 @@ def trigram_similarity(rows: Rows) -> NDArray[np.float64]:
     for first in range(0, len(texts), CHOICES_AT_ONCE):
         some = texts[first : first + CHOICES_AT_ONCE]
         codes, text = trigram_codes(some)
-        lengths.append(np.bincount(text, minlength=len(some)))
-        parts.append(_distinct(codes, lengths[-1]))
+        order = np.lexsort((codes, text))
+        codes, text = codes[order], text[order]
+        again = np.append(False, (codes[1:] == codes[:-1]) & (text[1:] == text[:-1]))[: len(codes)]
+        lengths.append(np.bincount(text[~again], minlength=len(some)))
+        parts.append(codes[~again])
     counts = np.concatenate(lengths)
     return similarity_sums(rows.keys, starts(counts), np.concatenate(parts), False).astype(np.float64)
 

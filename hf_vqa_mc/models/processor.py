@@ -185,7 +185,7 @@ class VqaProcessor(ProcessorMixin):
         about = read_json(path)
         kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
         made = cls(OpenEndedTexts.stored(folder, about), kind, about["inputs"])
-        made.word_changes = WordChanges.from_json(about.get("word_changes"))
+        made.word_changes = WordChanges.of(about.get("word_changes") or {})
         return made.with_options(**given)
 
 

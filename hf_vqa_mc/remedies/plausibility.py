@@ -19,7 +19,7 @@ from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int3
 from hf_vqa_mc.decoys.rng import text_hashes
 from hf_vqa_mc.remedies.cross_fitting import boosted, fitted_rows
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, in_blocks, row_vectors, similar_rows
-from hf_vqa_mc.text.embeddings import Embeddings, normalised
+from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings, normalised
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -45,7 +45,7 @@ class Plausibility:
     def __init__(
         self, rows: Rows, groups: Ints, folds: Ints, spaces: Sequence[TextSpace], forms: TextForms, seed: int
     ) -> None:
-        types = TextSpace.embedded(WordTypes(), rows)
+        types = TextSpace.embedded(EmbeddingFamily("WordNet types", WordTypes().embed), rows)
         self._rows, self._spaces, self._forms, self._folds = rows, [*spaces, types], forms, folds
         self._keys = np.append(rows.vocabulary.keys, MISSING)
         self._near = np.full((len(rows), NEIGHBOURS), MISSING, np.int64)
@@ -151,8 +151,6 @@ def _summary(cosines: NDArray[np.floating], valid: Bools, largest: int) -> list[
 
 class WordTypes:
     """Texts as the hypernyms of their words' most frequent senses, and the forms of their words."""
-
-    name = "WordNet types"
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Embed texts, see `Embeddings`."""

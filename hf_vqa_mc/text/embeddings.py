@@ -4,12 +4,12 @@ They need no model and no network. Two families are used where word vectors are 
 the other may still show.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,74 +27,48 @@ TABLE = "embedding.weight"
 _AT_A_TIME = 10_000
 
 
-class EmbeddingFamily(Protocol):
+class EmbeddingFamily(NamedTuple):
     """A kind of text embeddings."""
 
-    @property
-    def name(self) -> str:
-        """Name of the embeddings."""
-
-    def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Embed texts, see `Embeddings`."""
-
-
-@dataclass(frozen=True, eq=False)
-class AveragedWordVectors:
-    """The mean of a text's word vectors; words are those of `normalisation.words`."""
-
-    vectors: WordVectors = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """Name of the vectors."""
-        return f"word vectors {self.vectors.name}"
-
-    def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Embed texts, see `Embeddings`."""
-        numbers, starts, words = numbered_words(*comparable_texts(pa.array(list(texts), pa.large_string())))
-        table, _ = self.vectors.rows(texts_of(words))
-        return _sums(table, numbers, starts)
-
-
-@dataclass(frozen=True, eq=False)
-class TokenVectors:
-    """The mean of a text's token vectors, as in wordllama, whose own offline loader needs the network."""
-
     name: str
-    table: NDArray[np.float32] = field(repr=False)
-    tokenizer: Any = field(repr=False)
+    embed: Callable[[Sequence[str]], Embeddings]
 
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Read the two files of an unpacked ``wordllama`` package; raises InputError if they are not of this kind."""
-        from safetensors.numpy import load_file
-        from tokenizers import Tokenizer
 
-        try:
-            table = load_file(folder / WEIGHTS)[TABLE].astype(np.float32)
-            tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        except Exception as error:  # both libraries raise bare exceptions
-            raise InputError(
-                f"{folder}: expected the package wordllama with {WEIGHTS} and {TOKENIZER} ({error})"
-            ) from error
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return cls("token vectors wordllama", table, tokenizer)
+def _by_words(vectors: WordVectors, texts: Sequence[str]) -> Embeddings:
+    """The mean of each text's word vectors; words are those of `normalisation.words`."""
+    numbers, starts, words = numbered_words(*comparable_texts(pa.array(list(texts), pa.large_string())))
+    return _sums(vectors.rows(texts_of(words))[0], numbers, starts)
 
-    def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Embed texts, see `Embeddings`."""
-        parts: list[list[int]] = []
-        for first in range(0, len(texts), _AT_A_TIME):
-            batch = [text.strip().lower() for text in texts[first : first + _AT_A_TIME]]
-            parts += [one.ids for one in self.tokenizer.encode_batch(batch, add_special_tokens=False)]
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-        numbers = np.fromiter((token for part in parts for token in part), np.int64, int(starts[-1]))
-        return _sums(self.table, numbers, starts)
+
+def _by_tokens(table: NDArray[np.float32], tokenizer: Any, texts: Sequence[str]) -> Embeddings:  # noqa: ANN401
+    """The mean of each text's token vectors."""
+    parts: list[list[int]] = []
+    for first in range(0, len(texts), _AT_A_TIME):
+        batch = [text.strip().lower() for text in texts[first : first + _AT_A_TIME]]
+        parts += [one.ids for one in tokenizer.encode_batch(batch, add_special_tokens=False)]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return _sums(table, np.fromiter(chain.from_iterable(parts), np.int64, int(starts[-1])), starts)
 
 
 @lru_cache(maxsize=1)
-def _token_vectors(folder: Path) -> TokenVectors:
-    return TokenVectors.read(folder)
+def token_vectors(folder: Path) -> EmbeddingFamily:
+    """The token vectors of an unpacked package ``wordllama``, whose own offline loader needs the network.
+
+    Raises InputError if its two files are not of this kind.
+    """
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    try:
+        table = load_file(folder / WEIGHTS)[TABLE].astype(np.float32)
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # both libraries raise bare exceptions
+        raise InputError(
+            f"{folder}: expected the package wordllama with {WEIGHTS} and {TOKENIZER} ({error})"
+        ) from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return EmbeddingFamily("token vectors wordllama", partial(_by_tokens, table, tokenizer))
 
 
 def embedding_families(vectors: WordVectors | None = None) -> list[EmbeddingFamily]:
@@ -102,8 +76,10 @@ def embedding_families(vectors: WordVectors | None = None) -> list[EmbeddingFami
     installed = find_spec("wordllama")
     if installed is None or not installed.submodule_search_locations:
         raise InputError("the package wordllama is not installed; pip install wordllama")
-    families: list[EmbeddingFamily] = [_token_vectors(Path(installed.submodule_search_locations[0]))]
-    return families if vectors is None else [AveragedWordVectors(vectors), *families]
+    families = (
+        [] if vectors is None else [EmbeddingFamily(f"word vectors {vectors.name}", partial(_by_words, vectors))]
+    )
+    return [*families, token_vectors(Path(installed.submodule_search_locations[0]))]
 
 
 def _sums(table: NDArray[np.float32], numbers: NDArray[np.integer], starts: NDArray[np.int64]) -> Embeddings:

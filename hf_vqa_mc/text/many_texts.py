@@ -43,7 +43,7 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
     return pa.concat_arrays(folded), np.concatenate(has_words)
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 16)
 def _folded(part: str) -> str:
     """The words of a part of a text, between spaces; most texts consist of few distinct parts."""
     return " ".join(words(part))

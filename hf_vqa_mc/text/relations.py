@@ -17,7 +17,7 @@ from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 LEAST_DEPTH = 3  # minimum WordNet depth of a hypernym: person has 3; object, thing and group have 2 and fit anything
 EXCLUSIVE = (("integer", "digit"), ("chromatic_color", "achromatic_color"), ("animal",))
 """Lemmas above words that exclude one another unless one of them is the other: a thing has one of each."""
-NUMBER, COLOUR, _ = range(len(EXCLUSIVE))
+NUMBER = 0  # index of the first
 NONE = -1
 
 
@@ -34,15 +34,16 @@ class Relations(NamedTuple):
         """The relations of comparable texts; a text of several words is looked up as a whole."""
         wordnet = load_wordnet()
         with_sense: dict[int, list[int]] = {}
-        broader, kinds = [], []
+        broader, kinds = list[list[int]](), []
         for number, text in enumerate(texts):
             form = text.replace(" ", "_")
             nouns, adjectives = wordnet.nouns.senses(form), wordnet.adjectives.senses(form)
             for sense in {*nouns, *adjectives}:
                 with_sense.setdefault(sense, []).append(number)
-            broader.append(
-                [*(_hypernyms(nouns[0]) if nouns else ()), *(_cluster(adjectives[0]) if adjectives else ())]
-            )
+            broader.append([*(_hypernyms(nouns[0]) if nouns else ())])
+            for head in adjectives[:1]:  # and those of its cluster that it is similar to
+                cluster = wordnet.similar[wordnet.similar_starts[head] : wordnet.similar_starts[head + 1]]
+                broader[-1] += [head, *cluster.tolist()]
             kinds.append(_kind(text, nouns, bool(adjectives)))
         pairs = {
             (number, other)
@@ -66,13 +67,6 @@ def _hypernyms(synset: int) -> tuple[int, ...]:
     return tuple(one for one in found.tolist() if one == synset or wordnet.min_depths[one] >= LEAST_DEPTH)
 
 
-def _cluster(synset: int) -> list[int]:
-    """An adjective synset and those of its cluster that it is similar to."""
-    wordnet = load_wordnet()
-    similar = wordnet.similar[wordnet.similar_starts[synset] : wordnet.similar_starts[synset + 1]]
-    return [synset, *similar.tolist()]
-
-
 @lru_cache(maxsize=1)
 def _roots() -> dict[int, int]:
     """Synset to index in EXCLUSIVE."""
@@ -84,12 +78,8 @@ def _kind(text: str, nouns: list[int], is_adjective: bool) -> int:
     """The kind in EXCLUSIVE by the most frequent sense, of an adjective by any sense: "orange" is a colour."""
     if text.isdecimal():
         return NUMBER
-    roots = _roots()
-    for sense in nouns if is_adjective else nouns[:1]:
-        for one in _hypernyms(sense):
-            if one in roots:
-                return roots[one]
-    return NONE
+    senses = nouns if is_adjective else nouns[:1]
+    return next((_roots()[one] for sense in senses for one in _hypernyms(sense) if one in _roots()), NONE)
 
 
 @reading_inline

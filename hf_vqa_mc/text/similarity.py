@@ -10,7 +10,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.wordnet import load_wordnet, starts_of
 from hf_vqa_mc.text.wu_palmer import WordScores, directed_score, exact_word_score, phrase_score, with_near_words
 
@@ -52,16 +51,12 @@ def _numbered(phrase: Sequence[str], other: Sequence[str]) -> tuple[NDArray[np.i
 
 
 def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool = False) -> WordScores:
-    """The similarity of any two words of a vocabulary, exact for phrases that score at least ``threshold``.
+    """The similarity of any two words of a vocabulary, exact for phrases that score at least ``threshold``, in [0, 1].
 
-    A word's number is its index. From a threshold of 0.8 on, word pairs are looked up in a table (milliseconds to
-    prepare); below, they are computed on demand (some hundred times slower). With ``nouns_only``, as in WUPS, a word
-    that is only an adjective has no synsets.
+    The words are distinct; a word's number is its index. From a threshold of 0.8 on, word pairs are looked up in a
+    table (milliseconds to prepare); below, they are computed on demand (some hundred times slower). With
+    ``nouns_only``, as in WUPS, a word that is only an adjective has no synsets.
     """
-    if not 0.0 <= threshold <= 1.0:
-        raise InputError(f"the WUP threshold must be a number from 0 to 1, not {threshold!r}")
-    if len(set(vocabulary)) != len(vocabulary):
-        raise ValueError("vocabulary: a word occurs twice; expected distinct words")
     wordnet = load_wordnet()
     senses = [wordnet.senses(word, nouns_only=nouns_only) for word in vocabulary]
     exact = WordScores(

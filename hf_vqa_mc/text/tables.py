@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.markdown import code, one_line, plain
+from hf_vqa_mc.text.markdown import one_line, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,27 +44,23 @@ class TextTable(NamedTuple):
         return cls(columns, headings[:1], (headings[0],))
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        for table, padding in ((self, 1), (self._stacked(), 0)):
-            if table._width(self.columns, padding) <= options.max_width:
-                yield table._table(self.columns, padding)
-                return
-        row_names = self._row_names()
-        names = row_names
-        for name in [name for name in self.columns if name not in row_names]:
-            if len(names) > len(row_names) and table._width([*names, name], padding) > options.max_width:
-                yield table._table(names, padding)
-                names = row_names
-            names = [*names, name]
-        yield table._table(names, padding)
-
-    def _stacked(self) -> "TextTable":
-        """The table with intervals below their numbers."""
-        return self._replace(
+        if self._width(self.columns, 1) <= options.max_width:
+            yield self._table(self.columns, 1)
+            return
+        stacked = self._replace(  # intervals below their numbers
             columns={
                 name: column if name in self.texts else [cell.replace(" (", "\n(") for cell in column]
                 for name, column in self.columns.items()
             }
         )
+        every, row_names = list(self.columns), self._row_names()
+        names = every if stacked._width(every, 0) <= options.max_width else row_names
+        for name in [name for name in every if name not in names]:
+            if len(names) > len(row_names) and stacked._width([*names, name], 0) > options.max_width:
+                yield stacked._table(names, 0)
+                names = row_names
+            names = [*names, name]
+        yield stacked._table(names, 0)
 
     def _row_names(self) -> list[str]:
         """The first columns of ``row_names`` whose cells distinguish the rows, else all."""
@@ -81,7 +77,12 @@ class TextTable(NamedTuple):
 
     def _column_width(self, name: str) -> int:
         """Width of a column: of all its cells if they are numbers."""
-        heading, cells = _widest([self._heading(name)]), _widest(self.columns[name])
+        from rich.cells import cell_len
+
+        heading, cells = (
+            max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
+            for texts in ([self._heading(name)], self.columns[name])
+        )
         return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
 
     def _table(self, names: Iterable[str], padding: int) -> "Table":
@@ -105,34 +106,22 @@ class TextTable(NamedTuple):
         words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
         return "\n".join(words)
 
-    def to_markdown(self, codes: Collection[str] = ()) -> str:
-        """The table in Markdown; cells of the columns ``codes`` are code."""
-        cells = {
-            name: [code(cell) if cell and name in codes else plain(cell) for cell in column]
-            for name, column in self.columns.items()
-        }
-        lines = [list(map(plain, cells)), ["---" if name in self.texts else "--:" for name in cells]]
-        lines += [list(line) for line in zip(*cells.values(), strict=True)]
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        lines = [map(plain, self.columns), ["---" if name in self.texts else "--:" for name in self.columns]]
+        lines += [map(plain, line) for line in zip(*self.columns.values(), strict=True)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def to_latex(self) -> str:
         """The table as a LaTeX ``tabular`` with the rules of the package ``booktabs``."""
         cells = {
-            name: [latex(cell) if name in self.texts else _number(cell) for cell in column]
-            for name, column in self.columns.items()
+            name: list(map(latex if name in self.texts else _number, column)) for name, column in self.columns.items()
         }
         kinds = "".join("l" if name in self.texts else "r" for name in cells)
         rows = [f"{' & '.join(line)} \\\\" for line in zip(*cells.values(), strict=True)]
         heads = f"{' & '.join(map(latex, cells))} \\\\"
         lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heads, r"\midrule", *rows, r"\bottomrule"]
         return "\n".join([*lines, r"\end{tabular}", ""])
-
-
-def _widest(texts: Iterable[str]) -> int:
-    """Cells that the widest line of some texts takes in a terminal."""
-    from rich.cells import cell_len
-
-    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def latex(text: str) -> str:

@@ -5,12 +5,11 @@ the same.
 """
 
 import hashlib
-import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +19,13 @@ from pyarrow import csv
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.packed import unpacked
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
-    _Stream = io.BufferedReader["_Hashed"]
-
 BLOCK = 1 << 24  # number of bytes of a file parsed together
 LONGEST_LINE = 1 << 20  # bytes; the limit for a first line or a word of a vector file
 _ROWS_PER_BLOCK = 1 << 16
 _HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 _ANY_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+Vectors = tuple[list[str], NDArray[np.float32]]
 
 
 class VectorTable(NamedTuple):
@@ -40,50 +36,39 @@ class VectorTable(NamedTuple):
     sha256: str
 
 
-class _Hashed(io.RawIOBase):
-    """A file that is hashed during reading."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = cast(io.BufferedIOBase, file)
-        self.sha256 = hashlib.sha256()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        count = self._file.readinto(buffer)
-        self.sha256.update(memoryview(buffer)[:count])
-        return count
-
-
 def read_vector_file(path: Path) -> VectorTable:
     """Read a word2vec (.bin or .txt) or GloVe file, plain or packed; the format is detected from its bytes.
 
     The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same. Raises InputError, with
     file and line or vector, if it is empty, truncated, or malformed.
     """
+    digest = hashlib.sha256()
     with unpacked(path) as file:
-        hashed = _Hashed(file)
-        stream = io.BufferedReader(hashed, buffer_size=1 << 20)
-        first = stream.readline(LONGEST_LINE)
+        first, start = file.readline(LONGEST_LINE), file.read(1 << 16)
         if not first:
             raise InputError(f"{path}: the file is empty, expected word vectors")
-        header = _HEADER.fullmatch(first)
-        if header is None:
+        chunks = _blocks(file, start, digest)
+        digest.update(first)
+        if header := _HEADER.fullmatch(first):
+            read = _read_text if _is_text(start, int(header[2])) else _read_binary
+            words, vectors = read(chunks, path, int(header[2]), int(header[1]))
+        else:
             parts = first.split()
             if len(parts) < 2 or not all(map(_is_number, parts[1:])):
                 raise InputError(
                     f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a "
                     f"line of a GloVe file (a word and its numbers), found {first[:40]!r}"
                 )
-            words, vectors = _read_text(stream, path, first, len(parts) - 1, None)
-        else:
-            count, dim = int(header[1]), int(header[2])
-            if _is_text(stream.peek(1)[: 1 << 16], dim):
-                words, vectors = _read_text(stream, path, b"", dim, count)
-            else:
-                words, vectors = _read_binary(stream, path, count, dim)
-        return VectorTable(words, vectors, hashed.sha256.hexdigest())
+            words, vectors = _read_text(chain([first], chunks), path, len(parts) - 1, None)
+    return VectorTable(words, vectors, digest.hexdigest())
+
+
+def _blocks(file: IO[bytes], start: bytes, digest: "hashlib._Hash") -> Iterator[bytes]:
+    """The start and the rest of a file, which are hashed."""
+    while start:
+        digest.update(start)
+        yield start
+        start = file.read(BLOCK)
 
 
 def _is_number(text: bytes) -> bool:
@@ -99,21 +84,17 @@ def _is_text(start: bytes, dim: int) -> bool:
     numbers = start.split(b"\n", 1)[0].split()[1:]
     if len(numbers) == dim and all(map(_is_number, numbers)):
         return True
-    if _ANY_CONTROL.search(start):
-        return False
-    with suppress(UnicodeDecodeError):
+    try:
         start[:-4].decode()  # the last character may be cut
-        return True
-    return False
+    except UnicodeDecodeError:
+        return False
+    return not _ANY_CONTROL.search(start)
 
 
-def _read_text(
-    stream: "_Stream", path: Path, first: bytes, dim: int, count: int | None
-) -> tuple[list[str], NDArray[np.float32]]:
-    words: list[str] = []
-    matrices: list[NDArray[np.float32]] = []
-    line = 1 if count is None else 2
-    for block in _whole_lines(stream, first):
+def _read_text(blocks: Iterator[bytes], path: Path, dim: int, count: int | None) -> Vectors:
+    """Parse lines; ``count`` is that of the header, if there is one."""
+    words, matrices, line = list[str](), list[NDArray[np.float32]](), 1 if count is None else 2
+    for block in _whole_lines(blocks):
         names, matrix = _parsed_fast(block, dim) or _parsed_line_by_line(block, dim, path, line)
         words += names
         matrices.append(matrix)
@@ -125,9 +106,10 @@ def _read_text(
     return words, np.concatenate(matrices)
 
 
-def _whole_lines(stream: "_Stream", rest: bytes) -> Iterator[bytes]:
-    """The stream in blocks of whole lines, without empty lines at the end."""
-    while chunk := stream.read(BLOCK):
+def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines, without empty lines at the end."""
+    rest = b""
+    for chunk in blocks:
         block = rest + chunk
         end = block.rfind(b"\n", 0, len(block.rstrip(b"\r\n"))) + 1  # empty lines that may be the end wait
         rest = block[end:]
@@ -137,7 +119,7 @@ def _whole_lines(stream: "_Stream", rest: bytes) -> Iterator[bytes]:
         yield rest.rstrip(b"\r\n")
 
 
-def _parsed_fast(block: bytes, dim: int) -> tuple[list[str], NDArray[np.float32]] | None:
+def _parsed_fast(block: bytes, dim: int) -> Vectors | None:
     """Words and vectors of regular lines; None if a line is irregular or malformed."""
     names = [str(column) for column in range(dim + 1)]
     types = {name: pa.float64() for name in names[1:]} | {"0": pa.binary()}
@@ -158,10 +140,9 @@ def _parsed_fast(block: bytes, dim: int) -> tuple[list[str], NDArray[np.float32]
     return [word.decode("utf-8", "surrogateescape") for word in table.column(0).to_pylist()], vectors
 
 
-def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) -> tuple[list[str], NDArray[np.float32]]:
+def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) -> Vectors:
     """Slow parser: accepts words with spaces (GloVe 840B has some) and names the malformed line."""
-    words = []
-    rows = []
+    words, rows = [], []
     for number, line in enumerate(block.removesuffix(b"\n").split(b"\n"), first_line):
         parts = line.rstrip().split(b" ")
         word, numbers = parts[:-dim], parts[-dim:]
@@ -171,9 +152,9 @@ def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) ->
         if wrong is not None:
             raise InputError(f"{path}, line {number}: expected a number, found {wrong[:40]!r}")
         words.append(b" ".join(word).decode("utf-8", "surrogateescape"))
-        rows.append(numbers)
+        rows.append(list(map(float, numbers)))
     with np.errstate(over="ignore"):
-        return words, np.array([[float(text) for text in row] for row in rows]).astype(np.float32)
+        return words, np.array(rows).astype(np.float32)
 
 
 def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
@@ -184,31 +165,23 @@ def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
     return digest.hexdigest()
 
 
-def _read_binary(stream: "_Stream", path: Path, count: int, dim: int) -> tuple[list[str], NDArray[np.float32]]:
-    words: list[str] = []
-    vectors = np.empty((count, dim), "<f4")
-    rest = b""
-    while len(words) < count:
-        chunk = stream.read(BLOCK)
-        if not chunk:
-            raise InputError(
-                f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, the file ends inside vector "
-                f"{len(words) + 1}; is it complete?"
-            )
-        rest = _take_binary(rest + chunk, words, vectors)
+def _read_binary(blocks: Iterator[bytes], path: Path, dim: int, count: int) -> Vectors:
+    words, vectors, rest = list[str](), np.empty((count, dim), "<f4"), b""
+    for block in blocks:
+        data, start = rest + block, 0
+        while len(words) < count:
+            space = data.find(b" ", start)
+            end = space + 1 + 4 * dim
+            if space < 0 or len(data) < end:
+                break
+            vectors[len(words)] = np.frombuffer(data, "<f4", dim, space + 1)
+            # word2vec.c ends each vector with a line break
+            words.append(data[start:space].lstrip(b"\n").decode("utf-8", "surrogateescape"))
+            start = end
+        rest = data[start:] if len(words) < count else b""
+    if len(words) < count:
+        raise InputError(
+            f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, the file ends inside vector "
+            f"{len(words) + 1}; is it complete?"
+        )
     return words, vectors.astype(np.float32, copy=False)
-
-
-def _take_binary(data: bytes, words: list[str], vectors: NDArray[np.float32]) -> bytes:
-    """Add the complete records of the data to words and vectors; return the rest of the data."""
-    start = 0
-    size = vectors.itemsize * vectors.shape[1]
-    for row in range(len(words), len(vectors)):
-        space = data.find(b" ", start)
-        if space < 0 or len(data) - space <= size:
-            break
-        # word2vec.c ends each vector with a line break
-        words.append(data[start:space].lstrip(b"\n").decode("utf-8", "surrogateescape"))
-        vectors[row] = np.frombuffer(data, vectors.dtype, vectors.shape[1], space + 1)
-        start = space + 1 + size
-    return data[start:]

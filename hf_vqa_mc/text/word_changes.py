@@ -27,11 +27,6 @@ class WordChanges:
             seed if isinstance(seed, int) else 0,
         )
 
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any] | None) -> Self:
-        """The opposite of `as_json`."""
-        return cls() if given is None else cls.of(given)
-
     def __bool__(self) -> bool:
         return self.first_words is not None or self.shuffle_words
 

@@ -141,6 +141,21 @@ def _texts(bias, cues, choices, rng):
     return texts, special
 
 
+def table_of(rows):
+    """Rows of (image, question, choices, label) as a table (``ROWS``)."""
+    ids, empty = [f"q{row}" for row in range(len(rows))], [[] for _ in rows]
+    columns = [ids, *map(list, zip(*rows, strict=True)), [""] * len(rows), empty, empty]
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS)
+
+
+def with_columns(table, **columns):
+    """The table with other values in some columns."""
+    for name, values in columns.items():
+        index = table.column_names.index(name)
+        table = table.set_column(index, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+    return table
+
+
 def split_of(table, name="test", images=None, *, placed=True):
     """The table as a split of a benchmark."""
     return Split(name, f"planted, {name}", table, table, images, placed)

@@ -39,7 +39,8 @@ def test_the_estimate_has_the_precision_and_recall_that_the_documentation_report
             "label": pa.array([0] * len(labelled), pa.int64()),
         }
     )
-    masks = possibly_correct(number_rows({"test": table})["test"], [list(one.answers) for one, _ in labelled], None)
+    answers = pa.array([list(one.answers) for one, _ in labelled], pa.list_(pa.string()))
+    masks = possibly_correct(number_rows({"test": table})["test"], answers, None)
     assert VECTORS not in masks
     found = np.logical_or.reduce(list(masks.values()))
     pairs = [

@@ -3,14 +3,13 @@
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.auditing import audit
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.errors import InputError
-from tests.audits.planted import planted, split_of
+from tests.audits.planted import planted, split_of, with_columns
 
 QUICK = ProbeSettings(probes=False)
 
@@ -45,7 +44,7 @@ def test_the_verdict_and_the_figures_name_what_was_not_tested():
 
 def test_rows_that_nothing_groups_are_reported():
     table = planted("none", 0.0, 300, 0)[0]
-    without = table.set_column(1, "image_id", pa.array([""] * 300))
+    without = with_columns(table, image_id=[""] * 300)
     found = [audit(benchmark(one), QUICK).as_json()["caveat"] for one in (table, without)]
     assert ["as independent" in one for one in found] == [False, True]
 
@@ -63,8 +62,7 @@ def test_counts_are_of_the_training_split_if_there_is_one():
 def test_question_types_with_enough_rows_are_listed():
     table = planted("position", 0.5, 400, 0)[0]
     types = ["many"] * 300 + ["few"] * 20 + [""] * 80
-    column = table.schema.get_field_index("question_type")
-    done = audit(benchmark(table.set_column(column, "question_type", pa.array(types))), QUICK)
+    done = audit(benchmark(with_columns(table, question_type=types)), QUICK)
     (only,) = done.as_json()["per_type"]
     assert (only["type"], only["rows"]) == ("many", 300)
     strongest = next(gain for gain in done.gains if gain.shortcut.sees == "choices")

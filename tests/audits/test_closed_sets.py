@@ -9,8 +9,7 @@ from hf_vqa_mc.audits.closed_sets import best_assignment, exact_sets
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut, gains, picked
 from hf_vqa_mc.data import Benchmark
-from hf_vqa_mc.data.benchmark import ROWS
-from tests.audits.planted import context_of, split_of
+from tests.audits.planted import context_of, split_of, table_of, with_columns
 
 
 def sets(count, size=3, question="which one is number {n}", image="{n}-{index}", seed=0, vocabulary=None):
@@ -26,10 +25,7 @@ def sets(count, size=3, question="which one is number {n}", image="{n}-{index}",
             choices = [texts[one] for one in order]
             label = order.tolist().index(index)
             rows.append((image.format(**names), question.format(**names), choices, label))
-    ids = [f"q{number}" for number in range(len(rows))]
-    empty = [[] for _ in rows]
-    columns = [ids, *map(list, zip(*rows, strict=True)), [""] * len(rows), empty, empty]
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, ROWS, strict=True)], schema=ROWS)
+    return table_of(rows)
 
 
 def exact(table, sets=None):
@@ -47,12 +43,11 @@ def test_sets_of_one_question_and_of_one_image_are_exact_for_these_inputs():
 
 def test_spelling_that_could_reveal_the_target_is_not_exact():
     table = sets(4)
-    column = table.column_names.index("question")
     upper = [text.upper() + "?" if row % 2 else text for row, text in enumerate(table["question"].to_pylist())]
-    assert exact(table.set_column(column, "question", pa.array(upper))) == {ProbeInputs.CHOICES: 4}
+    assert exact(with_columns(table, question=upper)) == {ProbeInputs.CHOICES: 4}
     pairs = zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
     capital = [[text.upper() if at == label else text for at, text in enumerate(row)] for row, label in pairs]
-    assert exact(table.set_column(table.column_names.index("choices"), "choices", pa.array(capital))) == {}
+    assert exact(with_columns(table, choices=capital)) == {}
 
 
 def test_several_sets_may_have_the_same_choices():
@@ -82,7 +77,7 @@ def test_a_split_with_one_row_outside_a_set_is_not_exact(change):
     if change == "wrong label":
         labels = table["label"].to_pylist()
         labels[0] = (labels[0] + 1) % 3
-        table = table.set_column(table.column_names.index("label"), ROWS.field("label"), pa.array(labels))
+        table = with_columns(table, label=labels)
     assert exact(table) == {}
 
 
@@ -140,9 +135,7 @@ def test_an_assignment_without_knowledge_is_at_chance_whatever_the_published_ord
         [row[label], *row[:label], *row[label + 1 :]]
         for row, label in zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
     ]
-    table = table.set_column(table.column_names.index("choices"), "choices", pa.array(first))
-    table = table.set_column(table.column_names.index("label"), ROWS.field("label"), pa.array([0] * len(table)))
-    rows = context_of(table).rows
+    rows = context_of(with_columns(table, choices=first, label=[0] * len(table))).rows
     joint = best_assignment(rows, np.full((len(rows), 3), 1 / 3), 0)
     assert joint.scores.mean() == pytest.approx(1 / 3, abs=0.08)
     joint = Shortcut(**vars(joint), name="assigned", sees=ProbeInputs.QUESTION, sentence="assigns")

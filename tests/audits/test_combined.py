@@ -6,7 +6,7 @@ from hf_vqa_mc.audits.closed_sets import usual_rank
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
-from tests.audits.planted import planted, split_of
+from tests.audits.planted import planted, split_of, with_columns
 
 N_ROWS = 600
 
@@ -61,9 +61,7 @@ def test_answers_that_differ_from_those_of_the_training_split_are_a_shortcut():
     longest = np.array([max(range(4), key=lambda at: len(texts[at])) for texts in choices])
     shortest = [min(range(4), key=lambda at: len(texts[at])) for texts in choices]
     turned = np.where(longest == labels, shortest, labels)
-    index = test.schema.get_field_index("label")
-    test = test.set_column(index, "label", [turned.astype(np.int64)])
-    splits = {"train": split_of(train, "train"), "test": split_of(test)}
+    splits = {"train": split_of(train, "train"), "test": split_of(with_columns(test, label=turned))}
     found = {
         gain.shortcut.name: gain
         for gain in audit(Benchmark("turned", None, "test", splits, None, {}), ProbeSettings()).gains

@@ -12,22 +12,18 @@ from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, possi
 from hf_vqa_mc.audits.findings import findings
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.texts import official_texts
-from hf_vqa_mc.data.benchmark import ROWS
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.relations import Relations, exclusive
 from hf_vqa_mc.text.similarity import phrase_wup
 from hf_vqa_mc.text.word_vectors import WordVectors
-from tests.audits.planted import HEURISTICS, context_of, ran, split_of
+from tests.audits.planted import HEURISTICS, context_of, ran, split_of, table_of
 
 
 def table(*rows):
     """Rows of (image, question, choices); the target is the first choice."""
-    images, questions, choices = zip(*rows, strict=True)
-    n = len(rows)
-    ids = [str(row) for row in range(n)]
-    return pa.table([ids, images, questions, choices, [0] * n, [""] * n, [[]] * n, [[]] * n], schema=ROWS)
+    return table_of([(*row, 0) for row in rows])
 
 
 def found(**splits):
@@ -99,7 +95,7 @@ def test_clean_data_has_no_findings():
 
 def flagged(rows, answers=None, vectors=None):
     test = number_rows({"test": table(*(("i", "?", choices) for choices in rows))})["test"]
-    reasons = possibly_correct(test, answers or [[] for _ in rows], vectors)
+    reasons = possibly_correct(test, pa.array(answers or [[]] * len(rows), pa.list_(pa.string())), vectors)
     return {reason: {(int(row), int(index)) for row, index in np.argwhere(flags)} for reason, flags in reasons.items()}
 
 
@@ -182,5 +178,8 @@ def test_very_long_texts_are_truncated():
     )
     rows = number_rows({"test": test})["test"]
     assert rows.vocabulary.beginnings.shape[1] < 100
-    assert possibly_correct(rows, [[], []], None)[WUP].tolist() == [[False, True, True, False], [False] * 4]
+    assert possibly_correct(rows, pa.array([[], []], pa.list_(pa.string())), None)[WUP].tolist() == [
+        [False, True, True, False],
+        [False] * 4,
+    ]
     assert ran(context_of(test, folds=np.array([0, 1], np.int8)), HEURISTICS)[0]

@@ -1,7 +1,6 @@
 """Folds in place of a training split: what other rows' answers give away is no shortcut."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.auditing import audit
@@ -9,36 +8,11 @@ from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
-from hf_vqa_mc.data.benchmark import ROWS
-from tests.audits.planted import split_of
-
-
-def table(rows):
-    """Rows of (image, question, choices, label)."""
-    return pa.table(
-        [
-            pa.array(values, field.type)
-            for field, values in zip(
-                ROWS,
-                (
-                    [f"q{number}" for number in range(len(rows))],
-                    [row[0] for row in rows],
-                    [row[1] for row in rows],
-                    [row[2] for row in rows],
-                    [row[3] for row in rows],
-                    [""] * len(rows),
-                    [[]] * len(rows),
-                    [[]] * len(rows),
-                ),
-                strict=True,
-            )
-        ],
-        schema=ROWS,
-    )
+from tests.audits.planted import split_of, table_of
 
 
 def folds(rows):
-    split = split_of(table(rows))
+    split = split_of(table_of(rows))
     return folds_of(split, number_rows({"test": split.rows})["test"])
 
 
@@ -50,7 +24,7 @@ def pairs(count, seed=0):
         choices = [f"thing {number}", f"other {number}"]
         for label in draws.permutation(2):
             rows.append((f"image {len(rows)}", f"which is it {number}", choices, int(label)))
-    return table([rows[index] for index in draws.permutation(len(rows))])
+    return table_of([rows[index] for index in draws.permutation(len(rows))])
 
 
 def others_answers(count, seed=0):
@@ -63,7 +37,7 @@ def others_answers(count, seed=0):
         others = (number + steps) % count
         choices = [f"answer {names[one]}" for one in draws.permutation([number, *others])]
         rows.append((f"image {number}", "which is it", choices, choices.index(f"answer {names[number]}")))
-    return table(rows)
+    return table_of(rows)
 
 
 def test_rows_with_the_same_choices_share_a_fold():
@@ -106,7 +80,7 @@ def test_leaks_between_rows_of_a_set_raise_no_alarm(made):
 def test_repeated_questions_without_image_share_a_cluster():
     original = [("", f"what {n}", [f"a{n}", f"b{n}", f"c{n}"], 0) for n in range(40)]
     rotated = [("", question, [*choices[1:], choices[0]], 2) for _, question, choices, _ in original]
-    split = split_of(table(original + rotated))
+    split = split_of(table_of(original + rotated))
     assert split.clusters.tolist() == [*range(40), *range(40)]
     found = folds_of(split)
     assert found[:40].tolist() == found[40:].tolist()

@@ -10,8 +10,7 @@ from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.probes.heuristics import COSINES
 from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, estimate, gains, holm
-from hf_vqa_mc.data.benchmark import ROWS
-from tests.audits.planted import HEURISTICS, RULES, context_of, planted, ran, split_of
+from tests.audits.planted import HEURISTICS, RULES, context_of, planted, ran, split_of, with_columns
 
 OTHERS = [*ORDERS, COSINES[-1]]
 """Rules that use the order, and one whose ties depend on it."""
@@ -112,7 +111,7 @@ def test_rows_of_one_image_are_in_one_fold_whatever_the_other_rows():
     assert all(len(set(folds[images == image].tolist())) == 1 for image in set(images.tolist()))
     assert set(folds.tolist()) == set(range(FOLDS))
     assert folds_of(split_of(table.slice(100, 50))).tolist() == folds[100:150].tolist()
-    without = table.set_column(1, ROWS.field("image_id"), pa.array([""] * 500))
+    without = with_columns(table, image_id=[""] * 500)
     assert np.bincount(folds_of(split_of(without))).min() > 60  # by question_id
 
 
@@ -161,7 +160,6 @@ def test_decoys_that_repeat_a_word_of_the_question_are_found_in_few_rows(share):
     table = planted("none", 0.0, 1200, 0)[0]
     rng, rows = np.random.default_rng(0), zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
     words = [row[(label + 1) % 4] if rng.random() < share else "thing" for row, label in rows]
-    questions = pa.array([f"what is the {word} of it" for word in words])
-    context = context_of(table.set_column(table.column_names.index("question"), "question", questions))
+    context = context_of(with_columns(table, question=[f"what is the {word} of it" for word in words]))
     found = gains(list(ran(context, FIXED)[0].values()), context.rows.chance, context.split.clusters)
     assert [gain.shortcut.name for gain in found if gain.alarm] == ["fewest words of the question"]

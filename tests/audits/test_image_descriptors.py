@@ -1,17 +1,18 @@
 """Images become a few numbers: each is read once, and broken ones harm nobody."""
 
 import io
+import re
 import struct
 import zlib
 
 import numpy as np
-import pyarrow as pa
+import pytest
 from PIL import Image
 
 from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
 from hf_vqa_mc.audits.probes.choice_features import CLUSTERS, image_groups
-from hf_vqa_mc.data.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
+from tests.audits.planted import split_of, table_of
 
 
 class Kept:
@@ -27,21 +28,7 @@ class Kept:
 
 
 def split_with(images, ids):
-    rows = [
-        {
-            "question_id": str(row),
-            "image_id": image_id,
-            "question": "what",
-            "choices": ["a", "b"],
-            "label": 0,
-            "question_type": "",
-            "answers": [],
-            "choice_kinds": [],
-        }
-        for row, image_id in enumerate(ids)
-    ]
-    table = pa.Table.from_pylist(rows, ROWS)
-    return Split("test", "here", table, table, images)
+    return split_of(table_of([(image_id, "what", ["a", "b"], 0) for image_id in ids]), images=images)
 
 
 def picture(colour, kind="PNG", mode="RGB"):
@@ -62,47 +49,52 @@ def bomb():
 
 def test_each_image_is_read_once_and_images_that_look_alike_are_near():
     images = Kept([picture("red"), picture("red"), picture("blue"), picture((250, 0, 0), "JPEG")])
-    found = image_descriptors(split_with(images, ["r", "r", "b", "r2"]))
+    vectors, missing = image_descriptors(split_with(images, ["r", "r", "b", "r2"]))
     assert sorted(images.read_rows) == [0, 2, 3]
-    assert found.vectors.shape == (4, DIMENSIONS)
-    assert found.vectors.dtype == np.float32
-    np.testing.assert_array_equal(found.vectors[0], found.vectors[1])
-    distance = np.linalg.norm(found.vectors - found.vectors[0], axis=1)
+    assert vectors.shape == (4, DIMENSIONS)
+    assert vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+    distance = np.linalg.norm(vectors - vectors[0], axis=1)
     assert distance[3] < distance[2] / 4
-    assert (found.images, found.broken, found.left_out) == (3, 0, 0)
+    assert missing == ""
 
 
 def test_broken_huge_and_missing_images_are_counted_and_get_the_mean():
     of_row = [picture("red"), picture("blue", mode="RGBA"), b"no image", picture("red")[:60], bomb(), None, b""]
     of_row.append(InputError("cannot be read"))
     steps = []
-    found = image_descriptors(
+    vectors, missing = image_descriptors(
         split_with(Kept(of_row), [str(row) for row in range(len(of_row))]), lambda *step: steps.append(step)
     )
-    assert (found.images, found.broken, found.first_broken) == (2, 6, "2")
+    assert missing == "6 could not be read (the first has image_id '2'), 0 were not sampled"
     for row in range(2, len(of_row)):
-        np.testing.assert_allclose(found.vectors[row], found.vectors[:2].mean(axis=0), atol=1e-6)
+        np.testing.assert_allclose(vectors[row], vectors[:2].mean(axis=0), atol=1e-6)
     assert steps[-1] == ("images", 8, 8)
 
 
-def test_splits_without_images_have_no_descriptors():
-    assert image_descriptors(split_with(None, ["a"])) is None
-    broken = image_descriptors(split_with(Kept([b"broken"]), ["a"]))
-    assert (broken.images, broken.broken) == (0, 1)
-    assert not broken.vectors.any()
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n%%EOF\n"
+"""For which PIL would start another program."""
 
 
-def test_an_image_for_which_pil_would_start_another_program_is_broken():
-    postscript = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n%%EOF\n"
-    found = image_descriptors(split_with(Kept([postscript]), ["a"]))
-    assert (found.images, found.broken) == (0, 1)
+@pytest.mark.parametrize(
+    ("images", "reason"),
+    [
+        (None, "is recognised as images"),
+        (Kept([b"broken"]), "none of the 1 images of .* can be read"),
+        (Kept([POSTSCRIPT]), "none of the 1 images of .* can be read"),
+    ],
+)
+def test_splits_without_readable_images_have_no_descriptors(images, reason):
+    vectors, why = image_descriptors(split_with(images, ["a"]))
+    assert vectors is None
+    assert re.search(reason, why)
 
 
 def test_surplus_images_are_counted():
     of_row = [picture((row, 0, 0)) for row in range(20)]
-    found = image_descriptors(split_with(Kept(of_row), [str(row) for row in range(20)]), most=5)
-    assert (found.images, found.left_out) == (5, 15)
-    assert np.isfinite(found.vectors).all()
+    vectors, missing = image_descriptors(split_with(Kept(of_row), [str(row) for row in range(20)]), most=5)
+    assert missing == "0 could not be read, 15 were not sampled"
+    assert np.isfinite(vectors).all()
 
 
 def test_images_that_look_alike_are_in_one_cluster():

@@ -3,12 +3,11 @@
 from functools import lru_cache
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.probes.priors import MOST_CHOICES, PRIORS
 from hf_vqa_mc.text.wordnet import load_wordnet
-from tests.audits.planted import HEURISTICS, MODELS, context_of, planted, ran
+from tests.audits.planted import HEURISTICS, MODELS, context_of, planted, ran, with_columns
 
 NAME = PRIORS[2].name
 BRANCHES = ("animal", "plant", "clothing", "vehicle", "disease", "musical_instrument", "color", "building")
@@ -37,10 +36,7 @@ def rows(texts, labels):
     for row, label, position in zip(texts, labels, positions, strict=True):
         others = [text for index, text in enumerate(row) if index != label]
         choices.append([*others[:position], row[label], *others[position:]])
-    for name, values in (("choices", choices), ("label", positions)):
-        column = table.column_names.index(name)
-        table = table.set_column(column, table.schema.field(name), pa.array(values, table.schema.field(name).type))
-    return table
+    return with_columns(table, choices=choices, label=positions)
 
 
 def three_alike(n, seed=0):

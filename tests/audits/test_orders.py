@@ -1,17 +1,11 @@
 """Labels that depend on row number, question id or type, and targets inserted into sorted decoys, are found."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.audits.shortcut import FOLDS
-from tests.audits.planted import context_of, planted, ran
-
-
-def with_column(table, name, values):
-    column = table.column_names.index(name)
-    return table.set_column(column, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+from tests.audits.planted import context_of, planted, ran, with_columns
 
 
 def scores(table, placed=True):
@@ -22,25 +16,25 @@ def scores(table, placed=True):
 def test_labels_that_follow_the_row_number_are_found(period):
     table = planted("none", 0.0, 300, 0)[0]
     of_remainder = np.random.default_rng(1).permutation(np.arange(period) % 4)
-    found = scores(with_column(table, "label", of_remainder[np.arange(300) % period]))
+    found = scores(with_columns(table, label=of_remainder[np.arange(300) % period]))
     assert found["row number"] > 0.95
 
 
 def test_rows_sorted_by_their_label_are_found():
     table = planted("none", 0.0, 300, 0)[0]
-    assert scores(with_column(table, "label", np.arange(300) * 4 // 300))["block of rows"] > 0.9
+    assert scores(with_columns(table, label=np.arange(300) * 4 // 300))["block of rows"] > 0.9
 
 
 def test_question_ids_that_end_in_the_label_are_found():
     table = planted("none", 0.0, 300, 0)[0]
     ids = [f"q{row}-{'ABCD'[label]}" for row, label in enumerate(table["label"].to_pylist())]
-    assert scores(with_column(table, "question_id", ids))["question id"] > 0.95
+    assert scores(with_columns(table, question_id=ids))["question id"] > 0.95
 
 
 def test_question_types_that_give_the_position_are_found():
     table = planted("none", 0.0, 300, 0)[0]
     types = [f"type {label}" for label in table["label"].to_pylist()]
-    assert scores(with_column(table, "question_type", types))["question type"] > 0.95
+    assert scores(with_columns(table, question_type=types))["question type"] > 0.95
 
 
 def inserted(key, texts, rows=400):
@@ -52,7 +46,7 @@ def inserted(key, texts, rows=400):
         decoys.sort(key=key)
         choices.append([*decoys[:label], target, *decoys[label:]])
     table = planted("none", 0.0, rows, 0)[0]
-    return with_column(with_column(table, "choices", choices), "label", labels)
+    return with_columns(table, choices=choices, label=labels)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +64,11 @@ def test_targets_inserted_into_sorted_decoys_are_found(key, texts):
 def test_sorted_choices_have_no_preference():
     table = planted("none", 0.0, 100, 0)[0]
     choices = [sorted(row) for row in table["choices"].to_pylist()]
-    assert "out of order" not in scores(with_column(table, "choices", choices))
+    assert "out of order" not in scores(with_columns(table, choices=choices))
 
 
 def test_unordered_benchmarks_have_no_labels_to_predict():
-    table = with_column(planted("none", 0.0, 300, 0)[0], "label", np.arange(300) % 4)
+    table = with_columns(planted("none", 0.0, 300, 0)[0], label=np.arange(300) % 4)
     assert scores(table, placed=False) == {}
 
 
@@ -83,7 +77,7 @@ def test_labels_of_a_fold_do_not_change_its_predictions():
     cycled = np.arange(300) % 4
     folds = np.random.default_rng(0).integers(FOLDS, size=300).astype(np.int8)
     wrong = np.where(folds == 2, (cycled + 1) % 4, cycled)
-    context = context_of(with_column(table, "label", wrong), folds=folds)
+    context = context_of(with_columns(table, label=wrong), folds=folds)
     found = ran(context, ORDERS[:1])[0]["row number"].scores
     assert found[folds == 2].max() == 0.0
     assert found[folds != 2].mean() > 0.95

@@ -13,7 +13,7 @@ from hf_vqa_mc.audits.folds import folds_of
 from hf_vqa_mc.audits.probes.small_models import PAIR_MODELS
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.shortcut import ProbeInputs, estimate
-from tests.audits.planted import MODELS, context_of, planted, ran, split_of
+from tests.audits.planted import MODELS, context_of, planted, ran, split_of, with_columns
 
 CHOICES, QUESTION = "choices alone", "question and choices"
 SEES = {
@@ -56,8 +56,7 @@ def test_spaces_and_capitals_that_only_the_target_has_are_found(marked, plain):
     choices, labels = table["choices"].to_pylist(), table["label"].to_pylist()
     for row, label in zip(choices, labels, strict=True):
         row[:] = [marked(text) if index == label else plain(text) for index, text in enumerate(row)]
-    table = table.set_column(table.column_names.index("choices"), "choices", pa.array(choices))
-    (found,) = ran(context_of(table), PAIR_MODELS[:1])[0].values()
+    (found,) = ran(context_of(with_columns(table, choices=choices)), PAIR_MODELS[:1])[0].values()
     assert found.scores.mean() > 0.95
 
 
@@ -86,8 +85,7 @@ def test_labels_of_the_evaluated_rows_change_no_answer(monkeypatch):
     labels = table["label"].to_numpy().copy()
     evaluated = np.flatnonzero(folds == folds[0])
     labels[evaluated] = np.random.default_rng(5).integers(4, size=len(evaluated))
-    other = table.set_column(table.column_names.index("label"), "label", pa.array(labels))
-    answers = []
+    other, answers = with_columns(table, label=labels), []
     for one in (table, other):
         # One vocabulary for both, so that texts have the same numbers whatever the labels are.
         rows = number_rows({"both": table, "test": one})["test"]
@@ -118,8 +116,7 @@ def test_a_number_that_is_counted_from_labels_never_holds_the_rows_own():
     folds = folds_of(split_of(table))
     one = int(np.flatnonzero(folds != 0)[0])
     labels[one] = (labels[one] + 1) % 4
-    other = table.set_column(table.column_names.index("label"), "label", pa.array(labels))
-    found = []
+    other, found = with_columns(table, label=labels), []
     for each in (table, other):
         rows = number_rows({"both": table, "test": each})["test"]
         context = context_of(each, folds=folds, rows=rows)

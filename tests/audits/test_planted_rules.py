@@ -4,13 +4,12 @@ import io
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from PIL import Image
 
 from hf_vqa_mc.audits.rows import LEAST_ROWS
 from hf_vqa_mc.audits.shortcut import gains
-from tests.audits.planted import HEURISTICS, context_of, planted, ran, split_of
+from tests.audits.planted import HEURISTICS, context_of, planted, ran, split_of, with_columns
 
 ROWS, SHARE, CHOICES = 3000, 0.7, 5
 CYRILLIC = str.maketrans("aeiou", "аеіоу")  # noqa: RUF001  they look alike
@@ -110,9 +109,7 @@ def benchmark(mechanism, seed=0):
         for one in ("name of the image", "image width or height")
     )
     ids = [f"images/{one:06}_small.jpeg" for one in (CHOICES * rng.permutation(ROWS) + names).tolist()]
-    for name, values in {"choices": choices, "label": labels, "image_id": ids}.items():
-        index = table.column_names.index(name)
-        table = table.set_column(index, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+    table = with_columns(table, choices=choices, label=labels, image_id=ids)
     context = context_of(table)
     sizes = zip((40 + widths).tolist(), rng.integers(40, 60, ROWS).tolist(), strict=True)
     context.split = replace(split_of(table), images=Pictures(list(sizes)))

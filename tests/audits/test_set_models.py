@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import scipy
 import torch
@@ -13,27 +12,14 @@ from hypothesis import strategies as st
 from hf_vqa_mc.audits.probes.set_network import Inputs, _WeightedSums, trained_odds
 from hf_vqa_mc.audits.probes.small_models import PAIR_MODELS, SET_MODELS
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.data.benchmark import ROWS
-from tests.audits.planted import context_of, ran
+from tests.audits.planted import context_of, ran, table_of, with_columns
 
 CHOICES, QUESTION, IMAGE, EVERYTHING = SET_MODELS
 
 
 def table(choices, labels, questions=None):
-    rows = len(choices)
-    return pa.table(
-        {
-            "question_id": [f"q{row}" for row in range(rows)],
-            "image_id": [f"i{row}" for row in range(rows)],
-            "question": questions or ["what is it"] * rows,
-            "choices": choices,
-            "label": labels,
-            "question_type": [""] * rows,
-            "answers": [[]] * rows,
-            "choice_kinds": [[]] * rows,
-        },
-        schema=ROWS,
-    )
+    images = [f"i{row}" for row in range(len(choices))]
+    return table_of(list(zip(images, questions or ["what is it"] * len(choices), choices, labels, strict=True)))
 
 
 def centres(rows, seed, name="text"):
@@ -67,8 +53,7 @@ def test_the_choice_between_the_others_is_found_only_by_the_choices_together(tra
 
 def test_random_labels_of_the_training_split_give_chance(trained):
     train = centres(1500, 1)
-    labels = pa.array(np.random.default_rng(2).integers(3, size=1500))
-    train = train.set_column(train.column_names.index("label"), "label", labels)
+    train = with_columns(train, label=np.random.default_rng(2).integers(3, size=1500))
     assert accuracy(context_of(centres(1000, 0), train), CHOICES) == pytest.approx(1 / 3, abs=0.1)
 
 

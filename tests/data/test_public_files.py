@@ -134,7 +134,9 @@ JSON = {
     "records of lists as text": records(
         lambda texts: {"choices": repr({"text": texts, "label": ["A", "B", "C"]})}, answerKey=LETTERS
     ),
-    "records as JSON text": records(lambda texts: {"choices": json.dumps(NAMED[CHOICES.index(texts)])}, answerKey=LETTERS),
+    "records as JSON text": records(
+        lambda texts: {"choices": json.dumps(NAMED[CHOICES.index(texts)])}, answerKey=LETTERS
+    ),
     "records of arrays as pandas writes them": records(
         lambda texts: {
             "choices": f"{{'text': array({texts},\n dtype=object), 'label': array(['A', 'B', 'C'], dtype=object)}}"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.embeddings import TABLE, TOKENIZER, WEIGHTS, TokenVectors, embedding_families
+from hf_vqa_mc.text.embeddings import TABLE, TOKENIZER, WEIGHTS, embedding_families, token_vectors
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 
@@ -26,7 +26,7 @@ def wordllama(tmp_path):
 
 
 def test_a_text_is_the_normalised_mean_of_its_tokens_and_the_last_row_is_zero(wordllama):
-    found = TokenVectors.read(wordllama).embed(["Cat", "cat dog", "", "zebra"])
+    found = token_vectors(wordllama).embed(["Cat", "cat dog", "", "zebra"])
     assert found.tolist() == pytest.approx(np.array([[1, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0, 0], [0, 0]]), abs=1e-5)
 
 
@@ -38,4 +38,4 @@ def test_word_vectors_come_in_addition_to_token_vectors():
 
 def test_a_folder_without_the_files_is_an_error(tmp_path):
     with pytest.raises(InputError, match="expected the package wordllama"):
-        TokenVectors.read(tmp_path)
+        token_vectors(tmp_path)

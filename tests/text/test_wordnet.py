@@ -1,14 +1,12 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.wordnet import load_wordnet, wordnet_covers
 from tests.text import make_tables
 
@@ -39,32 +37,6 @@ def test_the_script_writes_the_file_that_it_made(tmp_path, monkeypatch, capsys):
     make_tables.main(["anywhere"])
     assert make_tables.digest(shipped()) == make_tables.digest(tables)
     assert make_tables.digest(tables) in capsys.readouterr().out
-
-
-def test_the_digest_sees_names_types_shapes_and_values():
-    table = np.arange(4, dtype=np.uint8)
-    others = [{"b": table}, {"a": table.astype(np.int8)}, {"a": table.reshape(2, 2)}, {"a": table[::-1]}]
-    assert len({make_tables.digest(tables) for tables in [{"a": table}, *others]}) == 5
-
-
-def test_a_folder_without_wordnet_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"corpora.wordnet: no unpacked WordNet .* unpack wordnet.zip in"):
-        make_tables.open_wordnet(tmp_path)
-
-
-def test_another_wordnet_is_rejected(tmp_path, monkeypatch):
-    class Another:
-        def __init__(self, root: Any, omw_reader: None) -> None: ...
-
-        def get_version(self) -> str:
-            return "3.1"
-
-    (tmp_path / "corpora" / "wordnet").mkdir(parents=True)
-    (tmp_path / "corpora" / "wordnet" / "index.noun").touch()
-    monkeypatch.setattr("nltk.corpus.reader.wordnet.WordNetCorpusReader", Another)
-    monkeypatch.setattr("nltk.data.path", [])
-    with pytest.raises(InputError, match=r"WordNet 3\.1, expected 3\.0"):
-        make_tables.open_wordnet(tmp_path)
 
 
 def test_all_nouns_adjectives_and_lemmas_are_included():

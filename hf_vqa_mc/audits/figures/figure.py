@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.described_rows import Data
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.text.counted import percent
 
 
 class Share(float):
@@ -93,7 +94,7 @@ def number_text(value: Any) -> str:  # noqa: ANN401  a cell
     ['58.83%', '614,163', '2.70', 'what is', '']
     """
     if isinstance(value, Share):
-        return f"{100 * value:.2f}%"
+        return percent(value, 2)
     if isinstance(value, float):
         return f"{value:,.2f}" if value == 0 or abs(value) >= 0.01 else f"{value:.1g}"
     if isinstance(value, int):

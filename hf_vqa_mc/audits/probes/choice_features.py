@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.texts import Words
-from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
@@ -92,28 +91,19 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
 
     The latter are divided by the number of ties.
     """
-    below, same = _count_in_rows(column, starts(rows.sizes))
-    sizes = np.repeat(rows.sizes, rows.sizes)
+    row, sizes = rows.valid.nonzero()[0], np.repeat(rows.sizes, rows.sizes)
+    order = np.lexsort((column, row))
+    is_first = np.append(True, (np.diff(row[order]) > 0) | (np.diff(column[order]) > 0))  # of equal values of a row
+    first = np.flatnonzero(is_first)
+    ties, (below, same) = np.diff(first, append=len(row)), np.empty((2, len(row)), np.int64)
+    below[order] = np.repeat(first, ties) - starts(rows.sizes)[row]
+    same[order] = np.repeat(ties, ties)
     found = {
         f"rank of {name}": (below + (same - 1) / 2) / np.maximum(sizes - 1, 1),
         f"highest {name}": (below + same == sizes) / same,
         f"lowest {name}": (below == 0) / same,
     }
     return {name: one.astype(np.float32) for name, one in found.items()}
-
-
-@njit(cache=True)
-def _count_in_rows(values: NDArray[np.float32], row_starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How many choices of its row have a lower value than a choice, and how many the same value: (2, choices)."""
-    counts = np.zeros((2, len(values)))
-    for row in range(len(row_starts) - 1):
-        first, last = row_starts[row], row_starts[row + 1]
-        ascending = np.sort(values[first:last])
-        for choice in range(first, last):
-            low = np.searchsorted(ascending, values[choice])
-            counts[0, choice] = low
-            counts[1, choice] = np.searchsorted(ascending, values[choice], side="right") - low
-    return counts
 
 
 def _beginnings(texts: Sequence[str], used: NDArray[np.integer]) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Feature matrices of the small models by their inputs, with cross-fitted counts of labels."""
+"""Feature matrices of the small models by their inputs, with cross-fitted counts of labels; bags of the networks."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from hf_vqa_mc.audits.probes import choice_features
 from hf_vqa_mc.audits.probes.choice_features import Columns, ImageGroups, TextTokens, compared
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
+from hf_vqa_mc.audits.similar_choices import trigram_codes
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN
 
@@ -19,10 +20,17 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.probes.probe import Context
 
 FIRST_WORDS = 8  # number of beginnings of the question that are contexts; the last context is the whole question
-SEEN_IN = 2  # minimum number of non-zero training values of a sparse column
+SEEN_IN = 2  # minimum number of training choices, or of training questions, that have a sparse feature
+MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
+"""Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
+are used; this limits the time if all texts differ."""
+BEGINNING = 6  # maximum length of the beginnings of questions that are features
+TRIGRAMS = 1 << 14  # size of the hash table of character trigrams
 
 Contexts = NDArray[np.integer]  # (rows,): index of the context in which each row is counted; MISSING without one
 Values = NDArray[np.float64]  # (choices,)
+Texts = NDArray[np.int64]
+Bags = Any  # sparse float32 (texts, features): the weight of each feature in each text
 
 
 class Features:
@@ -103,28 +111,24 @@ class Features:
         known, train, test = (self._rows.take(rows) for rows in (part.counted, part.train, part.test))
         chosen = np.repeat(np.isin(part.counted, part.train), known.sizes)
         decoys = max(float(np.median(known.sizes)) - 1, 1.0)
-        everywhere = _counts(known, part.inner, test, np.zeros(len(known), np.int64), np.zeros(len(test), np.int64))
-        frequent = [count >= max(self._context.least_counted, 1) for _, count in everywhere]
-        overall = [(right * kept, count * kept) for (right, count), kept in zip(everywhere, frequent, strict=True)]
-        prior = [
-            np.where(count > 0, right * decoys / np.maximum(right * decoys + (count - right), 1), NEVER_SEEN)
-            for right, count in overall
-        ]
-        named = {"seen": [np.log1p(count) for _, count in overall], "prior": list(map(_log_odds, prior))}
+        right, count = _counts(known, part.inner, test, np.zeros(len(known), np.int64), np.zeros(len(test), np.int64))
+        frequent = count >= max(self._context.least_counted, 1)
+        right, count = right * frequent, count * frequent
+        prior = np.where(count > 0, right * decoys / np.maximum(right * decoys + (count - right), 1), NEVER_SEEN)
+        named = {"seen": np.log1p(count), "prior": _log_odds(prior)}
         for name, contexts in self._contexts(sees).items():
             steps = [prior]
             for context in contexts:
                 found = _counts(known, part.inner, test, context[part.counted], context[part.test])
-                counts = [(right * kept, count * kept) for (right, count), kept in zip(found, frequent, strict=True)]
-                both = zip(counts, steps[-1], strict=True)
-                steps.append([(right + p) / (right + (count - right) / decoys + 1) for (right, count), p in both])
-            named[f"prior by {name}"] = list(map(_log_odds, steps[-1]))
-            named[f"prior by {name}, roughly"] = list(map(_log_odds, steps[len(steps) // 2]))
+                right, count = (one * frequent for one in found)
+                steps.append((right + steps[-1]) / (right + (count - right) / decoys + 1))
+            named[f"prior by {name}"] = _log_odds(steps[-1])
+            named[f"prior by {name}, roughly"] = _log_odds(steps[len(steps) // 2])
         columns: tuple[Columns, Columns] = ({}, {})
-        for name, (of_train, of_test) in named.items():
-            for rows, of_rows, values in zip((train, test), columns, (of_train[chosen], of_test), strict=True):
-                of_rows[name] = values.astype(np.float32)
-                of_rows |= compared(name, of_rows[name], rows)
+        for name, values in named.items():
+            of_known, of_test = np.split(values.astype(np.float32), [len(chosen)])
+            for rows, of_rows, own in zip((train, test), columns, (of_known[chosen], of_test), strict=True):
+                of_rows |= {name: own} | compared(name, own, rows)
         return columns
 
     def _contexts(self, sees: ProbeInputs) -> dict[str, list[Contexts]]:
@@ -143,8 +147,8 @@ class Features:
 
 def _counts(
     train: ShuffledRows, folds: NDArray[np.integer], test: ShuffledRows, of_train: Contexts, of_test: Contexts
-) -> list[tuple[Values, Values]]:
-    """(correct, presented) counts in the contexts, for the choices of the training and of the test rows.
+) -> tuple[Values, Values]:
+    """(correct, presented) counts in the contexts, for the choices of the training and then of the test rows.
 
     Counts of a training row are of the other ``folds`` (training rows,), from 0: else they would contain its label.
     """
@@ -159,8 +163,10 @@ def _counts(
     )
     index = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     found = (known[index] == wanted) & (wanted >= 0)
-    elsewhere = right.sum(1)[code] - right[own], count.sum(1)[code] - count[own]
-    return [elsewhere, (right.sum(1)[index] * found, count.sum(1)[index] * found)]
+    rights, counts = (
+        np.concatenate([one.sum(1)[code] - one[own], one.sum(1)[index] * found]) for one in (right, count)
+    )
+    return rights, counts
 
 
 def _codes(rows: ShuffledRows, contexts: Contexts) -> NDArray[np.int64]:
@@ -173,3 +179,51 @@ def _log_odds(likelihood: Values) -> Values:
     """Log odds of probabilities clipped to [0.02, 0.98]."""
     bounded = np.clip(likelihood, 0.02, 0.98)
     return np.log(bounded / (1 - bounded))
+
+
+def choice_bags(train: ShuffledRows, used: Texts, least: int = 0) -> Bags:
+    """Comparable texts (``used``, ascending) as the text itself, its words and its character trigrams.
+
+    ``least`` is the minimum number of training choices with a text, below which the text itself is no feature.
+    """
+    counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
+    itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
+    codes, text = trigram_codes([train.vocabulary.key_texts[key] for key in used.tolist()])
+    hashed = codes * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - 14)  # multiply-shift (Dietzfelbinger 1996)
+    trigrams = _bags(text, hashed.astype(np.int64), len(used), TRIGRAMS)
+    parts = [_frequent(one, counts, most) for one, most in ((train.vocabulary.worded.matrix[used], MOST_TEXTS),
+                                                             (trigrams, TRIGRAMS))]  # fmt: skip
+    for bags in parts:
+        bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
+    itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
+    return scipy.sparse.hstack([itself, *parts], format="csr")
+
+
+def question_bags(train: ShuffledRows, used: Texts) -> Bags:
+    """Questions (``used``, ascending) as the mean of their words, bigrams and beginnings."""
+    counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
+    words = train.vocabulary.worded.matrix[used + len(train.vocabulary.key_texts)]
+    text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
+    pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
+    inside = text[1:] == text[:-1]
+    bigrams = _bags(text[1:][inside], np.unique(pair[inside], return_inverse=True)[1], len(used))
+    beginnings = train.vocabulary.beginnings[used, :BEGINNING]
+    row, length = (beginnings != MISSING).nonzero()
+    begun = _bags(row, beginnings[row, length], len(used))
+    bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
+    bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
+    return bags
+
+
+def _bags(text: Texts, feature: Texts, texts: int, features: int | None = None) -> Bags:
+    size = int(feature.max(initial=0)) + 1 if features is None else features
+    return scipy.sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
+
+
+def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
+    """The most frequent features of at least ``least`` texts; ``counts`` (texts,) is the frequency of each text."""
+    bags.sum_duplicates()
+    bags.data[:] = 1
+    frequency = counts @ bags
+    kept = np.argsort(-frequency, kind="stable")[:most]
+    return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])

@@ -40,18 +40,19 @@ def _frequencies(context: Context) -> Values:
 
 def _lengths(context: Context) -> Values:
     """Number of characters of each choice, stripped."""
-    published = pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string()))
-    return np.asarray(pc.utf8_length(published).to_numpy().astype(np.float64)[context.rows.texts])
+    lengths = pc.utf8_length(context.rows.vocabulary.trimmed).to_numpy()
+    return np.asarray(lengths.astype(np.float64)[context.rows.texts])
 
 
-def trimmed(context: Context) -> pa.Array:
+def _trimmed(context: Context) -> pa.Array:
     """The distinct choices without surrounding spaces, in lower case."""
-    return pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(context.rows.vocabulary.choices, pa.large_string())))
+    return pc.utf8_lower(context.rows.vocabulary.trimmed)
 
 
 def _punctuation(context: Context) -> Values:
     """Whether each choice ends in punctuation."""
-    return np.asarray(pc.match_substring_regex(trimmed(context), r"\p{P}$").to_numpy(False)[context.rows.texts], float)
+    ends = pc.match_substring_regex(_trimmed(context), r"\p{P}$").to_numpy(zero_copy_only=False)
+    return np.asarray(ends[context.rows.texts], float)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -63,9 +64,9 @@ def _script(letter: str) -> str:
 def _script_difference(context: Context) -> Values:
     """Number of the row's other choices in other scripts, plus at most a quarter for scripts that are rare."""
     rows = context.rows
-    texts = pa.array(rows.vocabulary.choices, pa.large_string())
-    scripts = np.where(pc.match_substring_regex(texts, "[A-Za-z]").to_numpy(zero_copy_only=False), "LATIN", "")
-    scripts = scripts.astype(object)
+    texts = rows.vocabulary.trimmed
+    has_latin = pc.match_substring_regex(texts, "[A-Za-z]").to_numpy(zero_copy_only=False)
+    scripts = np.where(has_latin, "LATIN", "").astype(object)
     for one in np.flatnonzero(~pc.string_is_ascii(texts).to_numpy(zero_copy_only=False)).tolist():
         scripts[one] = " ".join(sorted(set(map(_script, rows.vocabulary.choices[one][:READ])) - {""}))
     names, codes = np.unique(scripts, return_inverse=True)
@@ -82,7 +83,7 @@ def _script_difference(context: Context) -> Values:
     return values
 
 
-def ranks(texts: pa.Array) -> NDArray[np.int64]:
+def _ranks(texts: pa.Array) -> NDArray[np.int64]:
     """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts; texts are in lower case."""
     is_number = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
     found: NDArray[np.int64] = len(texts) + pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
@@ -96,12 +97,38 @@ def _values(numbers: pa.Array) -> pa.Array:
 
 def _rank(context: Context) -> Values:
     """Rank of each choice in numerical or alphabetical order."""
-    return ranks(trimmed(context)).astype(np.float64)[context.rows.texts]
+    return _ranks(_trimmed(context)).astype(np.float64)[context.rows.texts]
+
+
+def out_of_order(context: Context) -> Prediction | None:
+    """Prefer a choice without which the others are in alphabetical or numerical order, unless all choices are."""
+    if not context.split.ordered:
+        return None
+    rows = context.rows
+    in_order = _ranks(_trimmed(context))
+    row, column = rows.valid.nonzero()
+    of_rows = np.full(rows.texts.shape, MISSING, np.int64)
+    of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
+    descending = np.where(of_rows == MISSING, MISSING, 2 * len(in_order) - of_rows)
+    breaks = _breaks(of_rows, rows.sizes) | _breaks(descending, rows.sizes)
+    return context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
+
+
+def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether all ranks of a row but this one ascend, (rows, choices); False in sorted rows and of padding."""
+    valid = np.arange(ranks.shape[1]) < sizes[:, None]
+    edge = np.pad(ranks, ((0, 0), (1, 1)), constant_values=MISSING)
+    inside = np.pad(valid, ((0, 0), (1, 1)))
+    descends = (edge[:, :-1] > edge[:, 1:]) & inside[:, :-1] & inside[:, 1:]  # from each choice to the next
+    across = (edge[:, :-2] > edge[:, 2:]) & inside[:, :-2] & inside[:, 2:]
+    total = descends.sum(axis=1, keepdims=True)
+    without = total - descends[:, :-1] - descends[:, 1:] + across
+    return np.asarray(valid & (total > 0) & (without == 0))
 
 
 def _nearness_to_median(context: Context) -> Values:
     """Minus the distance of each number from the median of the row's numbers; rows with fewer than three have none."""
-    rows, texts = context.rows, trimmed(context)
+    rows, texts = context.rows, _trimmed(context)
     spelt = pc.index_in(texts, pa.array(SMALL_NUMBERS, pa.large_string()))
     digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
     of_texts = pc.fill_null(pc.coalesce(_values(digits), spelt.cast(pa.float64())), np.nan).to_numpy()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.probes.heuristics import ranks, trimmed
+from hf_vqa_mc.audits.probes.heuristics import out_of_order
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, Rows, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, Prediction, ProbeInputs
@@ -143,7 +143,7 @@ def _target_shares(described: list[NDArray[np.int16]], valid: NDArray[np.bool_],
 
 def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Categories]]:
     """Text numbers (rows, choices) and the texts' categories: form, first word, last word, branches of WordNet."""
-    forms: Any = pc.utf8_trim_whitespace(pa.array(rows.vocabulary.choices, pa.large_string()))
+    forms: Any = rows.vocabulary.trimmed
     for pattern, letter in FORMS:
         forms = pc.replace_substring_regex(forms, pattern, letter)
     yield rows.texts, _one_hot(forms.dictionary_encode().indices.to_numpy())
@@ -261,32 +261,6 @@ def _shares(
     return best
 
 
-def _unsorted(context: Context) -> Prediction | None:
-    """Prefer a choice without which the others are in alphabetical or numerical order, unless all choices are."""
-    if not context.split.ordered:
-        return None
-    rows = context.rows
-    in_order = ranks(trimmed(context))
-    row, column = rows.valid.nonzero()
-    of_rows = np.full(rows.texts.shape, MISSING, np.int64)
-    of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
-    descending = np.where(of_rows == MISSING, MISSING, 2 * len(in_order) - of_rows)
-    breaks = _breaks(of_rows, rows.sizes) | _breaks(descending, rows.sizes)
-    return context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
-
-
-def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether all ranks of a row but this one ascend, (rows, choices); False in sorted rows and of padding."""
-    valid = np.arange(ranks.shape[1]) < sizes[:, None]
-    edge = np.pad(ranks, ((0, 0), (1, 1)), constant_values=MISSING)
-    inside = np.pad(valid, ((0, 0), (1, 1)))
-    descends = (edge[:, :-1] > edge[:, 1:]) & inside[:, :-1] & inside[:, 1:]  # from each choice to the next
-    across = (edge[:, :-2] > edge[:, 2:]) & inside[:, :-2] & inside[:, 2:]
-    total = descends.sum(axis=1, keepdims=True)
-    without = total - descends[:, :-1] - descends[:, 1:] + across
-    return np.asarray(valid & (total > 0) & (without == 0))
-
-
 def _position(
     name: str, of_what: str, groupings: Callable[[Context], list[Groups]], sees: ProbeInputs = ProbeInputs.CHOICES
 ) -> Probe:
@@ -312,5 +286,5 @@ ORDERS = (
     Probe("image width or height", ProbeInputs.IMAGE,
           "picks the position that is most often correct in other rows with images of similar width, height or shape",
           _image_size),
-    Probe("out of order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", _unsorted),
+    Probe("out of order", ProbeInputs.CHOICES, "picks the choice without which the others are sorted", out_of_order),
 )  # fmt: skip

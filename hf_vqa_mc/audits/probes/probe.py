@@ -135,10 +135,8 @@ class Context:
     @cached_property
     def shuffled(self) -> ShuffledRows:
         """The audited rows followed by the training rows, with shuffled choices."""
-        every = [self.rows] if self.train_rows is None else [self.rows, self.train_rows]
-        choices = max(one.texts.shape[1] for one in every)
-        first, *rest = [shuffle(one, choices, self._rng) for one in every]
-        return first.followed_by(*rest) if rest else first
+        rows, train = self.rows, self.train_rows
+        return shuffle(rows if train is None else rows.followed_by(train), self._rng)
 
     @cached_property
     def parts(self) -> list[Part]:

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy
 import torch
 from numpy.typing import NDArray
 from torch import Generator, Tensor, nn
@@ -19,10 +18,9 @@ from torch.nn import functional
 from torch.optim.adam import adam
 
 from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.probes.features import Bags, choice_bags, question_bags
 from hf_vqa_mc.audits.probes.probe import Context, Skipped
-from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.audits.similar_choices import trigram_codes
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.propensity_model import one_thread
@@ -38,12 +36,6 @@ NETWORKS, EPOCHS, LEAST_STEPS = 4, 8, 100
 On `qou` decoys of COCO-QA, with the question: one network of 4 epochs 50.9%, four of 8 epochs 53.6%.
 """
 LEAST_EPOCHS = 4  # number of epochs of the only network where there are too many rows for more
-SEEN_IN = 2  # minimum number of training choices, or of training questions, that have a feature
-MOST_TEXTS, MOST_GRAMS = 1 << 13, 1 << 14
-"""Maximum number of features: choices as a whole, and words of choices, each; of questions. The most frequent ones
-are used; this limits the time if all texts differ."""
-FIRST_WORDS = 6  # maximum length of the beginnings of questions
-TRIGRAMS = 1 << 14  # size of the hash table of character trigrams
 FITTED = 5  # maximum number of fitted rows, as a multiple of ``probe_rows``: the network's texts need many rows
 PRESENTED = 150
 """Maximum number of rows presented in training, over all folds, as a multiple of ``probe_rows``: above it there are
@@ -52,7 +44,6 @@ DECIMALS = 5  # decimals of log odds; rounding makes choices without known featu
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
-Bags = Any  # sparse float32 (texts, features): the weight of each feature in each text
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,54 +219,6 @@ def _trained(
             starts = [*range(0, len(test), size), len(test)]
             odds = [network(test[first:last]).log_softmax(dim=1).numpy() for first, last in pairwise(starts)]
     return np.concatenate(odds).astype(np.float64)
-
-
-def choice_bags(train: ShuffledRows, used: Rows, least: int = 0) -> Bags:
-    """Comparable texts (``used``, ascending) as the text itself, its words and its character trigrams.
-
-    ``least`` is the minimum number of training choices with a text, below which the text itself is no feature.
-    """
-    counts = np.bincount(np.searchsorted(used, train.keys[train.valid]), minlength=len(used))
-    itself = scipy.sparse.eye_array(len(used), dtype=np.float32, format="csr")
-    codes, text = trigram_codes([train.vocabulary.key_texts[key] for key in used.tolist()])
-    hashed = codes * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - 14)  # multiply-shift (Dietzfelbinger 1996)
-    trigrams = _bags(text, hashed.astype(np.int64), len(used), TRIGRAMS)
-    parts = [_frequent(one, counts, most) for one, most in ((train.vocabulary.worded.matrix[used], MOST_TEXTS),
-                                                             (trigrams, TRIGRAMS))]  # fmt: skip
-    for bags in parts:
-        bags.data /= np.sqrt(np.repeat(np.diff(bags.indptr), np.diff(bags.indptr)))
-    itself = _frequent(itself, counts, MOST_TEXTS, max(least, SEEN_IN))
-    return scipy.sparse.hstack([itself, *parts], format="csr")
-
-
-def question_bags(train: ShuffledRows, used: Rows) -> Bags:
-    """Questions (``used``, ascending) as the mean of their words, bigrams and beginnings."""
-    counts = np.bincount(np.searchsorted(used, train.questions), minlength=len(used))
-    words = train.vocabulary.worded.matrix[used + len(train.vocabulary.key_texts)]
-    text = np.repeat(np.arange(len(used)), np.diff(words.indptr))
-    pair = words.indices[:-1].astype(np.int64) * words.shape[1] + words.indices[1:]
-    inside = text[1:] == text[:-1]
-    bigrams = _bags(text[1:][inside], np.unique(pair[inside], return_inverse=True)[1], len(used))
-    beginnings = train.vocabulary.beginnings[used, :FIRST_WORDS]
-    row, length = (beginnings != MISSING).nonzero()
-    begun = _bags(row, beginnings[row, length], len(used))
-    bags = _frequent(scipy.sparse.hstack([words, bigrams, begun], format="csr"), counts, MOST_GRAMS)
-    bags.data /= np.repeat(np.diff(bags.indptr), np.diff(bags.indptr))
-    return bags
-
-
-def _bags(text: Rows, feature: Rows, texts: int, features: int | None = None) -> Bags:
-    size = int(feature.max(initial=0)) + 1 if features is None else features
-    return scipy.sparse.csr_matrix((np.ones(len(text), np.float32), (text, feature)), shape=(texts, size))
-
-
-def _frequent(bags: Bags, counts: NDArray[np.integer], most: int, least: int = SEEN_IN) -> Bags:
-    """The most frequent features of at least ``least`` texts; ``counts`` (texts,) is the frequency of each text."""
-    bags.sum_duplicates()
-    bags.data[:] = 1
-    frequency = counts @ bags
-    kept = np.argsort(-frequency, kind="stable")[:most]
-    return scipy.sparse.csr_matrix(bags[:, np.sort(kept[frequency[kept] >= least])])
 
 
 def set_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
