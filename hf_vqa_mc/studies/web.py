@@ -50,14 +50,13 @@ class Pages:
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
         annotator = self._annotator(request.path_params["token"])
-        page = self.study.open_page(annotator)
-        if page is None:
-            answered = self.study.answered_by(annotator)
-            lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
-            lines.append("This address is your personal link: keep it to come back later.")
-            start = "page", "More questions" if answered else "Start"
-            return self._message(self.study.kind.title, lines, start=start)
-        return self._page(page)
+        if (page := self.study.open_page(annotator)) is not None:
+            return self._page(page)
+        answered = self.study.answered_by(annotator)
+        lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
+        lines.append("This address is your personal link: keep it to come back later.")
+        start = "page", "More questions" if answered else "Start"
+        return self._message(self.study.kind.title, lines, start=start)
 
     def next_page(self, request: "Request") -> "Response":
         """Give the annotator a page."""
