@@ -102,8 +102,8 @@ def read_picks(options: StudyOptions, progress: Progress) -> Material:
     assert path is not None  # noqa: S101  checked by new_study
     for number, pick in json_lines(path):
         records = Records([pick], partial("{}, line {}".format, path, number))
-        names = ("question_id", "image_id", "picked_image_id", "question", "answer")
-        question_id, image_id, picked, question, answer = (records.filled_texts(name)[0] for name in names)
+        fields = ("question_id", "image_id", "picked_image_id", "question", "answer")
+        question_id, image_id, picked, question, answer = (records.filled_texts(name)[0] for name in fields)
         row = rows.get(question_id, {})
         if len(row.get("answers") or []) != ANSWERS or not {*picked, *image_id, *question_id} <= NUMBERS:
             raise InputError(
