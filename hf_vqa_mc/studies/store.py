@@ -126,15 +126,9 @@ class Study:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Exclude other threads and processes; all changes are on the disk at the end, or none."""
-        with self._lock:
-            try:
-                self._database.execute("BEGIN IMMEDIATE")
-                yield self._database
-                self._database.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # SQLite may have ended it already
-                    self._database.execute("ROLLBACK")
-                raise
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            yield self._database
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401  as sqlite3
         with self._lock:

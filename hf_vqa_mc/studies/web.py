@@ -106,18 +106,20 @@ class Pages:
 
     def picture(self, request: "Request") -> "Response":
         """An image of a question that the annotator was given, if its condition shows images."""
+        from starlette.exceptions import HTTPException
         from starlette.responses import Response
 
         found = self.study.task(self._annotator(request.path_params["token"]), request.path_params["task"])
         number = request.path_params["number"]
         if found is None or not self._shows(IMAGE, *found) or number >= len(found[0].pictures):
-            raise _NotFound
+            raise HTTPException(404)
         return Response(self.study.picture(found[0].pictures[number]), media_type="image/jpeg", headers=HEADERS)
 
     def _annotator(self, token: str) -> int:
-        annotator = self.study.annotator(token)
-        if annotator is None:
-            raise _NotFound
+        from starlette.exceptions import HTTPException
+
+        if (annotator := self.study.annotator(token)) is None:
+            raise HTTPException(404)
         return annotator
 
     def _shows(self, part: str, item: Item, condition: str) -> bool:
@@ -164,10 +166,6 @@ class Pages:
         }
 
 
-class _NotFound(Exception):
-    """There is no such page for this link."""
-
-
 def application(study: Study, joinable: bool = True) -> "Starlette":
     """The pages of a study as an ASGI application, see `Pages`."""
     from starlette.applications import Starlette
@@ -194,7 +192,7 @@ def application(study: Study, joinable: bool = True) -> "Starlette":
         Route("/a/{token}/answer", pages.save, methods=["POST"]),
         Route("/a/{token}/picture/{task:int}/{number:int}", pages.picture),
     ]
-    handlers = {InputError: invalid, _NotFound: missing, 404: missing, sqlite3.Error: unsaved}
+    handlers = {InputError: invalid, 404: missing, sqlite3.Error: unsaved}
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
