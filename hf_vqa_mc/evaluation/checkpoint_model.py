@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,9 +12,6 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.training.inputs import with_word_vectors
 from hf_vqa_mc.training.predicting import check_use
-
-if TYPE_CHECKING:
-    pass
 
 FILES = ("*.json", "*.safetensors")
 KEPT = 500  # number of images whose features are kept in memory
@@ -29,9 +25,7 @@ class CheckpointModel:
 
     max_images = 1
 
-    def __init__(
-        self, name: str, *, device: str | None = None, batch_size: int = 64, word_vectors: str | None = None
-    ) -> None:
+    def __init__(self, name: str, word_vectors: str | None, device: str | None, batch_size: int) -> None:
         self.name, self.batch_size = name, batch_size
         local = Path(name).expanduser()
         self.version = folder_version(local, FILES) if local.is_dir() else None
@@ -47,7 +41,7 @@ class CheckpointModel:
             self._processor.image_backbone(self._device)
         self._features = lru_cache(KEPT)(lambda image: self._processor.encoded_images([image])[0])
         answers = answers_of(self._model) if self._is_open_ended else []
-        self._index_of = {text: index for index, text in enumerate(answers)}
+        self._indices = {text: index for index, text in enumerate(answers)}
 
     def check_words(self, texts: Iterable[str]) -> None:
         """Warn about words of questions and choices that will be skipped; raise InputError if they need a file."""
@@ -65,6 +59,6 @@ class CheckpointModel:
             output = self._model(**{name: one.to(self._device) for name, one in tensors.items()})
         replies = []
         for row, texts_of_row in zip(output.logits.float().cpu().tolist(), choices, strict=True):
-            known = map(self._index_of.get, texts_of_row) if self._is_open_ended else range(len(texts_of_row))
+            known = map(self._indices.get, texts_of_row) if self._is_open_ended else range(len(texts_of_row))
             replies.append(Reply(scores=tuple(None if index is None else row[index] for index in known)))
         return replies

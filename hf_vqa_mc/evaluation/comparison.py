@@ -1,7 +1,7 @@
 """Runs side by side: accuracies and paired differences with intervals and tests, overall and by group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import scipy
 
 from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.figures import NO_INTERVAL, Floats, Ints, Share, difference, share
+from hf_vqa_mc.evaluation.figures import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.evaluation.runs import CLUSTER, QUESTION_TYPE, Run
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
 from hf_vqa_mc.text.counted import counted
@@ -72,7 +72,7 @@ class Line:
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
-        return {name: value for name, value in asdict(self).items() if name != "group"}
+        return {name: in_json(value) for name, value in vars(self).items() if name != "group"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +95,15 @@ class Comparison:
     def changed(self) -> pd.DataFrame:
         """The questions whose outcome differs from the baseline's: id, type, and each run's score and pick."""
         rows = self.scores.index[self.outcomes.ne(self.outcomes[self.baseline.name], axis=0).any(axis=1)]
-        found = {"question_id": rows.to_numpy()}
+        found = {"question_id": rows.to_series()}
         if any(QUESTION_TYPE in run.columns for run in self.runs):
-            found[QUESTION_TYPE] = _column(self.runs, QUESTION_TYPE, rows).to_numpy()
-        found |= {name: self.groups[name].loc[rows].to_numpy() for name in self.by}
-        found |= {f"{run.name} score": self.scores[run.name].loc[rows].to_numpy() for run in self.runs}
+            found[QUESTION_TYPE] = _column(self.runs, QUESTION_TYPE, rows)
+        found |= {name: self.groups[name] for name in self.by}
+        found |= {f"{run.name} score": self.scores[run.name] for run in self.runs}
         for run in self.runs:
             if (picked := f"{run.compared}_picked") in run.columns:
-                found[f"{run.name} picked"] = run.columns[picked].loc[rows].astype("Int64").to_numpy(object)
-        return pd.DataFrame(found)
+                found[f"{run.name} picked"] = run.columns[picked].astype("Int64").astype(object)
+        return pd.DataFrame({name: column.loc[rows].to_numpy() for name, column in found.items()})
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
@@ -156,9 +156,9 @@ def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence
         notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
         clusters = np.arange(len(scores))
     groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
-    values = np.stack([scores, outcomes], axis=1)
-    lines = _adjusted(_lines(runs, baseline, values, clusters))
-    group_lines = _adjusted(_group_lines(runs, baseline, values, clusters, groups) if by else [])
+    everything: dict[tuple[str, ...], Ints] = {(): np.arange(len(scores))}
+    parts = everything, _groups(groups) if by else {}
+    lines, group_lines = (_lines(runs, baseline, scores, outcomes, clusters, one) for one in parts)
     against = [line.against_baseline for line in (*lines, *group_lines)]
     if any(one and one.difference.low is None for one in against):
         notes.append(NO_INTERVAL)
@@ -205,32 +205,16 @@ def _column(runs: Sequence[Run], name: str, questions: pd.Index) -> pd.Series:
     )
 
 
-def _lines(
-    runs: Sequence[Run], baseline: Run, values: Floats, clusters: Ints, group: tuple[str, ...] = ()
-) -> list[Line]:
-    """A line per run; ``values`` (questions, 2, runs): scores and outcomes."""
-    clusters = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
-    own, own_outcomes = values[:, :, list(runs).index(baseline)].T
-    found = []
-    for run, (of, outcomes) in zip(runs, values.T, strict=True):
-        change = None if run is baseline else paired(of, own, clusters, (outcomes, own_outcomes))
-        found.append(Line(run.name, run.compared or None, run.metric, share(of, clusters), change, group))
-    return found
-
-
-def _group_lines(
-    runs: Sequence[Run], baseline: Run, values: Floats, clusters: Ints, groups: pd.DataFrame
-) -> list[Line]:
-    """The lines of each group, in the order of `_ranks` of each column."""
-    names: Mapping[Any, Any] = groups.groupby(list(groups.columns), sort=True).indices
+def _groups(columns: pd.DataFrame) -> dict[tuple[str, ...], Ints]:
+    """The rows of each combination of values, in the order of `_ranks` of each column."""
+    names: Mapping[Any, Ints] = columns.groupby(list(columns)).indices
     if len(names) > MOST_GROUPS:
         expected = f"columns with at most {MOST_GROUPS:,}"
-        raise InputError(f"--by {','.join(groups.columns)}: {len(names):,} groups; expected {expected}")
-    found, ranks = [], [_ranks(groups[column]) for column in groups]
-    by_group = {name if isinstance(name, tuple) else (name,): rows for name, rows in names.items()}
-    for group in sorted(by_group, key=lambda group: [of[value] for of, value in zip(ranks, group, strict=True)]):
-        found += _lines(runs, baseline, values[by_group[group]], clusters[by_group[group]], group)
-    return found
+        raise InputError(f"--by {','.join(columns)}: {len(names):,} groups; expected {expected}")
+    ranks = [_ranks(columns[name]) for name in columns]
+    rows = {name if isinstance(name, tuple) else (name,): of for name, of in names.items()}
+    order = sorted(rows, key=lambda group: [of[value] for of, value in zip(ranks, group, strict=True)])
+    return {group: rows[group] for group in order}
 
 
 def _ranks(column: pd.Series) -> dict[str, tuple[float, str]]:
@@ -241,11 +225,25 @@ def _ranks(column: pd.Series) -> dict[str, tuple[float, str]]:
     return {value: (-count, value) for value, count in counts.items()}
 
 
-def _adjusted(lines: Sequence[Line]) -> list[Line]:
-    """The lines with p-values adjusted for all of their comparisons."""
-    found = [line.against_baseline for line in lines]
-    adjusted = iter(holm([one.p for one in found if one]))
-    return [
-        replace(line, against_baseline=replace(one, p_holm=next(adjusted))) if one else line
-        for line, one in zip(lines, found, strict=True)
-    ]
+def _lines(
+    runs: Sequence[Run],
+    baseline: Run,
+    scores: pd.DataFrame,
+    outcomes: pd.DataFrame,
+    clusters: Ints,
+    groups: Mapping[tuple[str, ...], Ints],
+) -> list[Line]:
+    """A line per group of rows and run; p-values are adjusted for all comparisons."""
+    lines = []
+    for group, rows in groups.items():
+        images = np.unique(clusters[rows], return_inverse=True)[1].astype(np.int64)
+        of = {run.name: (scores[run.name].to_numpy()[rows], outcomes[run.name].to_numpy()[rows]) for run in runs}
+        other, other_outcomes = of[baseline.name]
+        for run in runs:
+            own, own_outcomes = of[run.name]
+            change = None if run is baseline else paired(own, other, images, (own_outcomes, other_outcomes))
+            lines.append(Line(run.name, run.compared or None, run.metric, share(own, images), change, group))
+    changes = [line.against_baseline for line in lines]
+    adjusted = iter(holm([one.p for one in changes if one]))
+    changes = [one and replace(one, p_holm=next(adjusted)) for one in changes]
+    return [replace(line, against_baseline=one) for line, one in zip(lines, changes, strict=True)]

@@ -1,8 +1,7 @@
 """An evaluation: the benchmark, the model and its method, prompts, replies, figures."""
 
 import logging
-from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.names import VIDEO, named
 from hf_vqa_mc.data.questions import Questions, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.figures import Figures, figures_of
 from hf_vqa_mc.evaluation.language_model import name_of
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Method
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Input, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
-from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, check_replies, jobs_of
+from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, jobs_of
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.hub_folder import hub_folder
 from hf_vqa_mc.io.json_stream import read_json
@@ -58,6 +56,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         check_outside(settings.output, "--output", settings.paths)
     benchmark = load(settings, progress)
     questions, split = presented_questions(benchmark, None, hide_answers=False), benchmark.test
+    videos = ", ".join(named(split.original.column_names, VIDEO))  # columns such as video, video_id or vid_name
     with ExitStack() as stack:
         model = open_model(settings.model, stack, word_vectors=settings.word_vectors, **settings.model_options)
         own = [one for one in METHODS if callable(getattr(model, one, None))]
@@ -65,7 +64,12 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         if method.name not in own:
             able = f"model {name_of(model)} cannot do this; expected {' or '.join(own)}"
             raise InputError(f"--method {method.name}: {able}")
-        inputs = _inputs(settings.inputs, method, model, split, questions)
+        inputs = list(dict.fromkeys(settings.inputs))
+        if method.compares_inputs and CHOICES_ONLY.name not in inputs:
+            inputs.append(CHOICES_ONLY.name)  # for the unconditional likelihood
+        for name in inputs:
+            if why := _unshown(INPUTS[name], method, model, split.images_missing, videos, questions):
+                raise InputError(f"--inputs {name}: {why}")
         prompts = Prompts(questions, method, settings.seed, settings.instruction)
         if any(INPUTS[name].image for name in inputs):
             prompts.check_images(model)
@@ -97,12 +101,29 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         LOG.info("%s prompts, %s, %s with an image", f"{len(jobs):,}", tokens, f"{images:,}")
         with folder.open():
             ask(model, method, prompts, jobs, folder, progress)
-            check_replies(jobs, folder)
             figures = figures_of(questions, split, method, jobs, folder.replies)
-    notes = benchmark.notes
-    if videos := _videos(split):
-        notes = (*notes, f"no video is shown (column {', '.join(videos)})")
+    notes = (*benchmark.notes, *([f"no video is shown (column {videos})"] if videos else []))
     return Evaluation(figures, split.location, run, notes, benchmark.revision)
+
+
+def _unshown(given: Input, method: Method, model: Any, missing: str, videos: str, questions: Questions) -> str:  # noqa: ANN401
+    """Why an input cannot be shown, or is the same as another; "" if it can."""
+    why, others = "", "use --inputs no-image,choices-only"
+    if not given.choices and not method.without_choices:
+        why = f"--method {method.name} needs the choices; use --method generate"
+    elif not given.choices and not method.lists_choices:
+        why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
+    elif not given.image:
+        pass
+    elif not getattr(model, "sees_images", True):
+        why = f"model {name_of(model)} sees no images; {others}"
+    elif not questions.image_rows and videos:
+        why = f"the rows have videos ({videos}) and no images, and vqa-mc evaluate shows no video; or {others}"
+    elif not questions.image_rows:
+        why = f"{missing or 'the benchmark has no images'}; or {others}"
+    elif given.image == "other" and len(questions.image_rows) < 2:
+        why = "the benchmark has only one image; remove this input"
+    return why
 
 
 def open_model(
@@ -129,9 +150,7 @@ def open_model(
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
-        served = ServedModel(name, base_url, concurrency=concurrency, max_tokens=max_tokens)
-        stack.callback(served.close)
-        return served
+        return stack.enter_context(closing(ServedModel(name, base_url, concurrency, max_tokens)))
     local = Path(name).expanduser()
     expected = "expected a folder, or a name on the Hub; for a server's model, give --base-url"
     config = (local if local.is_dir() else hub_folder("--model", name, ["config.json"], expected)) / "config.json"
@@ -143,44 +162,12 @@ def open_model(
     if read_json(config).get("model_type") in {one.config_class.model_type for one in MODELS.values()}:
         from hf_vqa_mc.evaluation.checkpoint_model import CheckpointModel
 
-        return CheckpointModel(name, word_vectors=word_vectors, device=device, batch_size=batch_size)
+        return CheckpointModel(name, word_vectors, device, batch_size)
     if word_vectors is not None:
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
     return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
-
-
-def _inputs(names: Sequence[str], method: Method, model: Any, split: Split, questions: Questions) -> list[str]:  # noqa: ANN401
-    """The inputs to ask, each once; raises InputError if one cannot be shown, or is the same as another."""
-    found = list(dict.fromkeys(names))
-    if method.compares_inputs and CHOICES_ONLY.name not in found:
-        found.append(CHOICES_ONLY.name)  # for the unconditional likelihood
-    for name in found:
-        given, why = INPUTS[name], ""
-        if not given.choices and not method.without_choices:
-            why = f"--method {method.name} needs the choices; use --method generate"
-        elif not given.choices and not method.lists_choices:
-            why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
-        elif not given.image:
-            continue
-        elif not getattr(model, "sees_images", True):
-            why = f"model {name_of(model)} sees no images; use --inputs no-image,choices-only"
-        elif not questions.image_rows:
-            videos = f"the rows have videos ({', '.join(_videos(split))}) and no images"
-            reason = split.images_missing or "the benchmark has no images"
-            why = f"{videos}, and vqa-mc evaluate shows no video" if _videos(split) else reason
-            why += "; or use --inputs no-image,choices-only"
-        elif given.image == "other" and len(questions.image_rows) < 2:
-            why = "the benchmark has only one image; remove this input"
-        if why:
-            raise InputError(f"--inputs {name}: {why}")
-    return found
-
-
-def _videos(split: Split) -> list[str]:
-    """The columns that name videos, such as video, video_id or vid_name."""
-    return named(split.original.column_names, VIDEO)
 
 
 def sampled(questions: Questions, count: int | None, seed: int) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
 """What the replies of a model say: accuracy by input, visual gain, leaks, positions, and by type and decoy kind."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +51,15 @@ class Share:
         return f"{points(self.mean)} ({'n/a' if self.low is None else f'{points(self.low)} to {points(self.high)}'})"
 
 
+def in_json(figures: Any) -> Any:  # noqa: ANN401  any figures
+    """Figures with each `Share` and other dataclass as a dictionary."""
+    if is_dataclass(figures) and not isinstance(figures, type):
+        return asdict(figures)
+    if isinstance(figures, dict):
+        return {name: in_json(one) for name, one in figures.items()}
+    return [in_json(one) for one in figures] if isinstance(figures, list) else figures
+
+
 def share(scores: Floats, clusters: Ints) -> Share:
     """The mean of scores in [0, 1]; the interval is `mean_interval`."""
     low, high = mean_interval(scores, clusters)
@@ -70,17 +79,16 @@ def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
 class Picks:
     """What was picked with one input and rule, each (rows, rotations): at most one rotation per choice.
 
-    ``picked`` are indices in the row's own order, UNPARSED or FAILED (also where a row has fewer rotations), ``shown``
-    the same as shown, 0 for A, ``asked`` whether there is a reply, and ``correct`` whether the target is picked.
+    ``picked`` are indices in the row's own order, UNPARSED or FAILED (also where a row has fewer rotations), ``asked``
+    whether there is a reply, and ``correct`` whether the target is picked.
     """
 
-    def __init__(self, picked: Ints, shown: Ints, labels: Ints) -> None:
-        self.picked, self.shown, self.labels = picked, shown, labels
+    def __init__(self, picked: Ints, labels: Ints) -> None:
+        self.picked, self.labels = picked, labels
         self.asked, self.correct = np.asarray(picked != FAILED), np.asarray(picked == labels[:, None])
         self.evaluated = np.asarray(self.asked.any(axis=1))  # (rows,): whether there is any reply
-        counts, empty = self.asked.sum(1), np.full(len(picked), np.nan)
-        self.scores = np.asarray(np.divide(self.correct.sum(1), counts, out=empty, where=counts > 0))
-        """(rows,): share of rotations in which the target is picked; NaN without a reply"""
+        self.scores = np.full(len(picked), np.nan)  # (rows,): share of rotations in which the target is picked
+        np.divide(self.correct.sum(1), self.asked.sum(1), out=self.scores, where=self.evaluated)
         self.always_correct = np.asarray((self.correct | ~self.asked).all(1) & self.evaluated)
         """(rows,): whether the target is picked in every rotation"""
 
@@ -93,6 +101,7 @@ class Figures:
     split: Split
     method: Method
     rows: Ints  # (rows,): the evaluated questions
+    starts: Ints  # (rows, rotations): the choice that is shown first
     picks: dict[str, dict[str, Picks]]  # input to rule to picks; the first rule is the method's
     failures: dict[str, list[str]]  # input to the locations and reasons of failures
     replies: Mapping[Job, Reply]
@@ -117,20 +126,30 @@ class Figures:
         """(rows,): number of each row's image."""
         return np.unique(self.split.clusters[self.rows], return_inverse=True)[1].astype(np.int64)
 
+    @cached_property
+    def sizes(self) -> Ints:
+        """(rows,): number of choices."""
+        return np.array([len(self.questions.choices[row]) for row in self.rows], np.int64)
+
     @property
     def chance(self) -> float:
         """Accuracy of random guessing."""
-        return float(np.mean([1 / len(self.questions.choices[row]) for row in self.rows]))
+        return float(np.mean(1 / self.sizes))
 
     @property
     def rotations(self) -> int:
         """Maximum number of rotations of a row."""
-        return int(self.first.picked.shape[1])
+        return int(self.starts.shape[1])
 
     def accuracy(self, name: str, rule: str | None = None) -> Share:
         """The accuracy with an input, over all rotations."""
         picks = self.of(name) if rule is None else self.picks[name][rule]
         return share(picks.scores[picks.evaluated], self.clusters[picks.evaluated])
+
+    def circular(self, name: str) -> Share:
+        """The share of rows that are answered correctly in every rotation."""
+        picks = self.of(name)
+        return share(picks.always_correct[picks.evaluated].astype(float), self.clusters[picks.evaluated])
 
     def beats_chance(self, name: str) -> bool:
         """Whether the 95% interval of the accuracy with an input is above chance."""
@@ -142,11 +161,6 @@ class Figures:
         often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"
         sentence = f"With {name}, the model {often}; it is correct in {percent(most['target'])}."
         return sentence if most["picked"] - most["target"] >= FAVOURED else ""
-
-    def circular(self, name: str) -> Share:
-        """The share of rows that are answered correctly in every rotation."""
-        picks = self.of(name)
-        return share(picks.always_correct[picks.evaluated].astype(float), self.clusters[picks.evaluated])
 
     def gain(self, name: str) -> Share | None:
         """The accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself."""
@@ -164,20 +178,18 @@ class Figures:
 
     def positions(self, name: str) -> list[dict[str, Any]]:
         """How often each position is picked, and how often the target is there."""
-        picks = self.of(name)
-        parsed = picks.asked & (picks.picked >= 0)
-        shown, total = picks.shown[parsed], max(int(parsed.sum()), 1)
-        sizes = np.array([len(self.questions.choices[row]) for row in self.rows])
-        offset = (picks.shown - picks.picked) % sizes[:, None]  # of the rotation
-        at_positions = {"picked": shown, "target": ((picks.labels[:, None] + offset) % sizes[:, None])[parsed]}
+        picks, sizes = self.of(name), self.sizes[:, None]
+        parsed = picks.picked >= 0
+        shown = {"picked": picks.picked, "target": picks.labels[:, None]}  # indices, then positions of parsed replies
+        shown = {what: ((of - self.starts) % sizes)[parsed] for what, of in shown.items()}
         return [
-            {"letter": letter(at), **{what: float((of == at).sum() / total) for what, of in at_positions.items()}}
-            for at in range(int(sizes.max(initial=0)))
+            {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
+            for at in range(int(sizes.max()))
         ]
 
     def kinds(self, name: str) -> dict[str, dict[str, float]] | None:
         """How often a choice of each kind is picked, and its share of all choices; None without kinds."""
-        all_kinds = [self.split.rows["choice_kinds"][row].as_py() for row in self.rows.tolist()]
+        all_kinds = self.split.rows["choice_kinds"].take(self.rows).to_pylist()
         if not any(all_kinds):
             return None
         picked, shown = Counter[str](), Counter[str]()
@@ -193,11 +205,11 @@ class Figures:
         """The share of closed answer sets answered correctly, of those with all replies; None without sets."""
         if "set_id" not in self.split.original.column_names:
             return None
-        ids, picks = [one or "" for one in self.split.original["set_id"].to_pylist()], self.of(name)
-        sizes, correct = Counter(ids), dict[str, list[bool]]()
-        for row, evaluated, right in zip(self.rows, picks.evaluated, picks.always_correct.tolist(), strict=True):
+        ids, picks = self.split.original["set_id"].to_pylist(), self.of(name)
+        sizes, correct = Counter(ids), defaultdict[str, list[bool]](list)
+        for row, evaluated, is_correct in zip(self.rows, picks.evaluated, picks.always_correct, strict=True):
             if ids[row] and evaluated:
-                correct.setdefault(ids[row], []).append(right)
+                correct[ids[row]].append(is_correct)
         whole = [all(found) for one, found in correct.items() if len(found) == sizes[one]]
         return share(np.array(whole, float), np.arange(len(whole))) if whole else None
 
@@ -213,36 +225,32 @@ class Figures:
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
-        inputs = {}
-        for name, rules in self.picks.items():
-            gain, sets = self.gain(name), self.sets(name)
-            inputs[name] = {
+        tokens = [reply.tokens for reply in self.replies.values() if reply.tokens is not None] or None
+        inputs = {
+            name: {
                 "shows": INPUTS[name].sentence,
-                "accuracy": asdict(self.accuracy(name)),
+                "accuracy": self.accuracy(name),
                 **self.counts(name),
-                "circular_accuracy": asdict(self.circular(name)) if self.rotations > 1 else None,
-                "gain": gain and asdict(gain),
-                "set_accuracy": sets and asdict(sets),
+                "circular_accuracy": self.circular(name) if self.rotations > 1 else None,
+                "gain": self.gain(name),
+                "set_accuracy": self.sets(name),
                 "per_type": self.by_type(name),
                 "positions": self.positions(name),
                 "choice_kinds": self.kinds(name),
-                "rules": {rule: asdict(self.accuracy(name, rule)) for rule in rules} if len(rules) > 1 else None,
+                "rules": {rule: self.accuracy(name, rule) for rule in rules} if len(rules) > 1 else None,
                 "failures": sorted(set(self.failures[name]))[:10],
             }
-        return {
+            for name, rules in self.picks.items()
+        }
+        found = {
             "questions": len(self.rows),
             "split_questions": len(self.questions),
             "chance": self.chance,
             "rotations": self.rotations,
-            "tokens": self.tokens,
+            "tokens": tokens and {"read": sum(one for one, _ in tokens), "generated": sum(one for _, one in tokens)},
             "inputs": inputs,
         }
-
-    @property
-    def tokens(self) -> dict[str, int] | None:
-        """Numbers of tokens read and generated; None if unknown."""
-        counts = [reply.tokens for reply in self.replies.values() if reply.tokens is not None]
-        return {"read": sum(one[0] for one in counts), "generated": sum(one[1] for one in counts)} if counts else None
+        return in_json(found)  # type: ignore[no-any-return]
 
     def table(self) -> dict[str, list[Any]]:
         """Columns with one entry per row.
@@ -315,14 +323,18 @@ def figures_of(
     questions: Questions, split: Split, method: Method, jobs: Sequence[Job], replies: Mapping[Job, Reply]
 ) -> Figures:
     """The results of the jobs of a run."""
-    rotations: dict[int, dict[int, int]] = {}  # of each row, in their order
+    rotations: dict[int, list[int]] = {}  # of each row, in their order
     for job in jobs:
-        of_row = rotations.setdefault(job.row, {})
-        of_row.setdefault(job.rotation, len(of_row))
-    rows, width = np.array(list(rotations), np.int64), max(map(len, rotations.values()))
-    index_of = {row: index for index, row in enumerate(rotations)}
-    labels = np.array([(questions.labels or [])[row] for row in rotations], np.int64)
-    picked: dict[str, dict[str, tuple[Ints, Ints]]] = {job.input: {} for job in jobs}
+        if job.rotation not in (of_row := rotations.setdefault(job.row, [])):
+            of_row.append(job.rotation)
+    rows, width = list(rotations), max(map(len, rotations.values()))
+    starts = np.array([of_row + [0] * (width - len(of_row)) for of_row in rotations.values()], np.int64)
+    labels, index_of = np.array(questions.labels, np.int64)[rows], {row: index for index, row in enumerate(rows)}
+
+    def nothing() -> Ints:
+        return np.full(starts.shape, FAILED, np.int64)
+
+    picked: dict[str, dict[str, Ints]] = {job.input: defaultdict(nothing) for job in jobs}
     failures: dict[str, list[str]] = {name: [] for name in picked}
     for job in jobs:
         reply = replies[job]
@@ -334,13 +346,10 @@ def figures_of(
         texts = [questions.choices[job.row][index] for index in order]
         without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
         for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
-            empty = np.full((2, len(rows), width), FAILED, np.int64)
-            own, as_shown = picked[job.input].setdefault(rule, (empty[0], empty[1]))
-            at = (index_of[job.row], rotations[job.row][job.rotation])
-            as_shown[at] = shown
-            own[at] = order[shown] if shown >= 0 else shown
-    nothing = np.full((len(rows), width), FAILED, np.int64)
-    picks = {}
-    for name, rules in picked.items():
-        picks[name] = {rule: Picks(*of, labels) for rule, of in (rules or {"": (nothing, nothing)}).items()}
-    return Figures(questions, split, method, rows, picks, failures, replies, jobs)
+            index = index_of[job.row], rotations[job.row].index(job.rotation)
+            picked[job.input][rule][index] = order[shown] if shown >= 0 else shown
+    picks = {
+        name: {rule: Picks(of_rule, labels) for rule, of_rule in (rules or {"": nothing()}).items()}
+        for name, rules in picked.items()
+    }
+    return Figures(questions, split, method, np.array(rows, np.int64), starts, picks, failures, replies, jobs)

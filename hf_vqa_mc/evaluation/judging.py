@@ -1,9 +1,9 @@
 """Which other choices of a question are also correct, by a model or by WordNet; fractions, agreement and precision."""
 
-import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
-from hf_vqa_mc.evaluation.figures import Ints, share
+from hf_vqa_mc.evaluation.figures import Ints, Share, share
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder, instructed_replies
 from hf_vqa_mc.evaluation.settings import JudgeSettings
@@ -28,7 +28,6 @@ from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import CONFIDENCE
-from hf_vqa_mc.scoring.table import with_interval
 from hf_vqa_mc.scoring.written_answers import NO_OTHER, written_letters
 from hf_vqa_mc.version import __version__
 
@@ -74,8 +73,10 @@ class Judgement:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """All figures; fractions."""
-        judges, decoys = {self.judge: "flag", WORDNET: "wordnet"} if "label" in self.decoys else {}, self.decoys
-        calibration = {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
+        calibration, decoys = None, self.decoys
+        if "label" in decoys:
+            judges = {self.judge: "flag", WORDNET: "wordnet"}
+            calibration = {public_name(name): _calibration(decoys, column) for name, column in judges.items()}
         return {
             **{name: value for name, value in self.run.items() if name != "example"},
             "judge": public_name(self.judge),
@@ -84,7 +85,7 @@ class Judgement:
             "failed": len(self.failures),
             "groups": list(_groups(decoys)),
             "agreement": None if self.judge == WORDNET else _agreement(decoys),
-            "calibration": calibration if "label" in decoys else None,
+            "calibration": calibration,
         }
 
     def notes(self) -> Iterator[str]:
@@ -106,10 +107,8 @@ class Judgement:
                 f"only WordNet {same['wordnet_only']:,}; kappa {kappa}."
             )
         for name, one in (self.figures["calibration"] or {}).items():
-            yield (
-                f"Against {one['decoys']:,} labels ({one['correct']:,} correct), {name}: precision "
-                f"{interval(one['precision'])}, recall {interval(one['recall'])}, F1 {interval(one['f1'])}."
-            )
+            cells = (f"{what} {interval(one[what.lower()])}" for what in ("precision", "recall", "F1"))
+            yield f"Against {one['decoys']:,} labels ({one['correct']:,} correct), {name}: {', '.join(cells)}."
 
 
 def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
@@ -131,13 +130,13 @@ def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
     else:
         found = {}
         run["max_tokens"] = settings.max_tokens
-        with contextlib.ExitStack() as stack:
+        with ExitStack() as stack:
             model = open_model(settings.model, stack, **settings.model_options)
             run["judge"] = name_of(model)
             replies = instructed_replies(model, questions, rows.tolist(), INSTRUCTION, run, settings.output, progress)
         for row, reply in replies.items():
-            unread = reply.failure or reply.cut_off
-            found[row] = None if unread else written_letters(reply.text or "", questions.choices[row])
+            is_read = not (reply.failure or reply.cut_off)
+            found[row] = written_letters(reply.text or "", questions.choices[row]) if is_read else None
             if reply.failure:
                 failures.append(reply.failure)
             elif found[row] is None:
@@ -154,16 +153,15 @@ def _decoys(benchmark: Benchmark, questions: Questions, rows: Ints, found: Found
     split = benchmark.test
     some = split.rows.take(rows)
     numbered = number_rows({"test": some})["test"]
-    masks = possibly_correct(numbered, some["answers"].combine_chunks(), None)
-    by_wordnet = np.logical_or.reduce(list(masks.values()))
+    by_wordnet = np.logical_or.reduce([*possibly_correct(numbered, some["answers"].combine_chunks(), None).values()])
     lines = []
     for at, (row, kinds) in enumerate(zip(rows.tolist(), some["choice_kinds"].to_pylist(), strict=True)):
         flagged = None if found is None else found[row]
-        column_of = {own: column for column, own in enumerate(numbered.positions[at].tolist())}
+        columns = {own: column for column, own in enumerate(numbered.positions[at].tolist())}
         for index, (own, text) in enumerate(zip(questions.order(row), questions.choices[row], strict=True)):
-            if column_of[own] == 0:  # the target
+            if columns[own] == 0:  # the target
                 continue
-            wordnet = int(by_wordnet[at, column_of[own]])
+            wordnet = int(by_wordnet[at, columns[own]])
             flag = wordnet if found is None else UNKNOWN if flagged is None else int(index in flagged)
             about = row, questions.question_ids[row], text, kinds[own] if kinds else "", questions.types[row]
             lines.append((*about, int(split.clusters[row]), flag, wordnet))
@@ -199,12 +197,11 @@ def _groups(decoys: pd.DataFrame) -> Iterator[dict[str, Any]]:
         groups.append(("question type", name or "(none)", known[known["question_type"] == name]))
     for of, name, some in groups:
         if len(some):
-            flags = some.assign(flag=some["flag"] == YES, wordnet=some["wordnet"] == YES)
-            by_row = flags.groupby("row").agg({"flag": "max", "cluster": "first"})
-            means = {"flagged": (flags, "flag"), "rows_flagged": (by_row, "flag"), "wordnet": (flags, "wordnet")}
+            by_row = some.groupby("row").agg({"flag": "max", "cluster": "first"})
+            parts = {"flagged": (some, "flag"), "rows_flagged": (by_row, "flag"), "wordnet": (some, "wordnet")}
             yield {"of": of, "name": name, "decoys": len(some), "rows": len(by_row)} | {
-                key: asdict(share(frame[column].to_numpy(np.float64), frame["cluster"].to_numpy()))
-                for key, (frame, column) in means.items()
+                key: share((one[column] == YES).to_numpy(float), one["cluster"].to_numpy())
+                for key, (one, column) in parts.items()
             }
 
 
@@ -230,12 +227,8 @@ def _calibration(decoys: pd.DataFrame, column: str) -> dict[str, Any]:
     both = decoys[(decoys[column] != UNKNOWN) & (decoys["label"] != UNKNOWN)]
     flagged, true = ((both[name] == YES).to_numpy() for name in (column, "label"))
     hits, clusters = (flagged & true).astype(np.float64), both["cluster"].to_numpy()
-    shares = {
-        name: asdict(share(hits[which], clusters[which])) if which.any() else None
-        for name, which in (("precision", flagged), ("recall", true))
-    }
-    counts = {"decoys": len(both), "flagged": int(flagged.sum()), "correct": int(true.sum())}
-    found = {**counts, **shares, "f1": None}
+    precision, recall = (share(hits[of], clusters[of]) if of.any() else None for of in (flagged, true))
+    f1 = None
     if total := flagged.sum() + true.sum():
         number = np.unique(clusters, return_inverse=True)[1]
         sums = np.stack([np.bincount(number, one) for one in (2 * hits, flagged.astype(float) + true)])
@@ -243,12 +236,12 @@ def _calibration(decoys: pd.DataFrame, column: str) -> dict[str, Any]:
         draws = np.random.default_rng(0).multinomial(units, np.full(units, 1 / units), RESAMPLES) @ sums.T
         scores = draws[draws[:, 1] > 0, 0] / draws[draws[:, 1] > 0, 1]
         tail = 50 * (1 - CONFIDENCE)
-        low, high = np.percentile(scores, [tail, 100 - tail]) if units > 1 else (0.0, 1.0)
-        mean = float(2 * hits.sum() / total)
-        found["f1"] = {"mean": mean, "low": float(low), "high": float(high), "rows": len(hits)}
-    return found
+        low, high = np.percentile(scores, [tail, 100 - tail]).tolist() if units > 1 else (0.0, 1.0)
+        f1 = Share(float(2 * hits.sum() / total), low, high, len(hits))
+    counts = {"decoys": len(both), "flagged": int(flagged.sum()), "correct": int(true.sum())}
+    return {**counts, "precision": precision, "recall": recall, "f1": f1}
 
 
-def interval(found: dict[str, Any] | None) -> str:
-    """A fraction in percent with its interval; "-" if there is none."""
-    return "-" if found is None else with_interval(found["mean"], (found["low"], found["high"]))
+def interval(found: Share | None) -> str:
+    """A share in percent with its interval; "-" if there is none."""
+    return found.percent() if found else "-"

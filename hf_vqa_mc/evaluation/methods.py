@@ -63,6 +63,10 @@ class Method:
     """whether a pick depends on the scores of the input `inputs.CHOICES_ONLY`, which is then evaluated, too"""
 
 
+def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
+    return {"score": best(reply.scores)}
+
+
 def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
     found = written_choice(reply.text or "", choices)
     return {"text": UNPARSED if found is None else found}
@@ -103,13 +107,7 @@ LETTER = "Answer with the letter of the correct choice only."
 PHRASE = "Answer with a word or a short phrase."
 METHODS: Listing[Method] = Listing(
     "method",
-    Method(
-        "letter",
-        "the letter with the highest probability as the next token",
-        True,
-        lambda reply, *_: {"score": best(reply.scores)},
-        LETTER,
-    ),
+    Method("letter", "the letter with the highest probability as the next token", True, _by_score, LETTER),
     Method(
         "likelihood",
         "the choice with the highest log-probability per byte as the answer's text",
@@ -119,5 +117,5 @@ METHODS: Listing[Method] = Listing(
         compares_inputs=True,
     ),
     Method("generate", "the choice that the generated text names", True, _by_text, LETTER, PHRASE),
-    Method("scores", "the choice with the highest score", False, lambda reply, *_: {"score": best(reply.scores)}),
+    Method("scores", "the choice with the highest score", False, _by_score),
 )

@@ -60,28 +60,24 @@ class Prompts:
         source = questions.source
         self._counts = [source.count(row) if source else 0 for row in questions.image_rows]
         """(images,): number of image files; more than one if a row has several"""
-        rings: dict[int, list[int]] = {}
-        for image in np.random.default_rng(seed).permutation(len(questions.image_rows)).tolist():
-            rings.setdefault(self._counts[image], []).append(image)
-        self._other = {
-            one: other for ring in rings.values() for one, other in zip(ring, ring[1:] + ring[:1], strict=True)
-        }
-        """each image to another one: the next in a random order of all; of several, another row's as many"""
+        order = np.random.default_rng(seed).permutation(len(questions.image_rows)).tolist()
+        rings = [[image for image in order if self._counts[image] == count] for count in set(self._counts)]
+        self._other = {one: ring[at - len(ring) + 1] for ring in rings for at, one in enumerate(ring)}
+        """each image to another one: the next in a random order of all with as many files"""
         self._images = lru_cache(IMAGES_KEPT)(self._read)
 
     def prompt(self, job: Job) -> Prompt:
         """The prompt of a job; raises InputError if an image cannot be read."""
-        given, row = INPUTS[job.input], job.row
-        texts = self.questions.choices[row]
+        given, row, images = INPUTS[job.input], job.row, tuple[bytes, ...]()
+        texts, image = self.questions.choices[row], int(self.questions.images[row])
         choices = tuple(texts[index] for index in rotated(len(texts), job.rotation))
-        question, images = self.questions.questions[row] if given.question else "", tuple[bytes, ...]()
-        image = int(self.questions.images[row])
         if given.image and image >= 0:
-            other = self._other[image] if given.image == "other" else image
-            if given.image == "other" and other == image:
+            presented = self._other[image] if given.image == "other" else image
+            if given.image == "other" and presented == image:
                 count = f"{self._counts[image]} images"
                 raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
-            images = self._images(other, given.image == "gray")
+            images = self._images(presented, given.image == "gray")
+        question = self.questions.questions[row] if given.question else ""
         return Prompt(self.text(given, row, job.rotation), choices, question, images)
 
     def text(self, given: Input, row: int, rotation: int = 0) -> str:
@@ -126,12 +122,10 @@ class Prompts:
         """Raise InputError if a row has more images than the model takes in a prompt."""
         most = max(self._counts, default=0)
         if most > 1 and (limit := getattr(model, "max_images", 1)) is not None and most > limit:
-            takes = "one image" if limit == 1 else f"{limit} images"
-            raise InputError(
-                f"{self.questions.where(self.questions.image_rows[self._counts.index(most)])}: the row has {most} "
-                f"images, but model {name_of(model)} takes {takes} in a prompt; use another model, or --inputs "
-                "no-image,choices-only"
-            )
+            where = self.questions.where(self.questions.image_rows[self._counts.index(most)])
+            takes = f"model {name_of(model)} takes {'one image' if limit == 1 else f'{limit} images'} in a prompt"
+            other = "use another model, or --inputs no-image,choices-only"
+            raise InputError(f"{where}: the row has {most} images, but {takes}; {other}")
 
     def fingerprint(self) -> str:
         """Checksum of all questions, contexts, choices and labels, and of which rows share images."""

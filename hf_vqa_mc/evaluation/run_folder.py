@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from math import inf
 from numbers import Integral
@@ -34,7 +34,6 @@ from hf_vqa_mc.io.progress import Progress
 
 SETTINGS, ANSWERS = "run.json", "answers.jsonl"
 RESULTS, ROWS = "results.json", "rows.parquet"
-_JOB = ("row", "input", "rotation")
 WAITING = 2  # batches per thread that are prepared before earlier ones are done
 FIRST_FAILURES = 8  # if all of the first replies are failures, the run ends
 INSTRUCTED = replace(METHODS["generate"], instruction="")
@@ -46,24 +45,21 @@ class RunFolder:
     """The folder of an evaluation, or memory if ``path`` is None; InputError if it has something else."""
 
     def __init__(self, path: Path | None, settings: Mapping[str, Any], option: str = "--output") -> None:
-        self.path, self.settings, self.option = path, dict(settings), option
+        self.path, self.settings = path, dict(settings)
+        self.where = f"{option} {path}"
         self.replies: dict[Job, Reply] = {}
         self._file: BinaryIO | None = None
         if path is not None:
             check_folder(path.parent if path.parent == EVALUATIONS else path, option)
-            self._check()
-
-    def lacks(self, job: Job) -> bool:
-        """Whether a job has no reply, or a failure."""
-        return job not in self.replies or bool(self.replies[job].failure)
+            self._check(path)
 
     def add(self, replies: Mapping[Job, Reply]) -> None:
         """Store replies; with a folder they are written before this returns."""
         self.replies |= replies
         if self._file is not None:
             for job, reply in replies.items():
-                given = {name: value for name, value in asdict(reply).items() if value not in (None, "", False)}
-                record = {**asdict(job), **given} | ({"text": reply.text} if reply.text == "" else {})
+                given = {name: value for name, value in vars(reply).items() if value not in (None, "", False)}
+                record = {**vars(job), **given} | ({"text": reply.text} if reply.text == "" else {})
                 self._file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
             self._file.flush()
 
@@ -74,14 +70,14 @@ class RunFolder:
             yield self
             return
         self.path.mkdir(exist_ok=True, parents=self.path.parent == EVALUATIONS)
-        with locked(self.path / ".lock", f"{self.option} {self.path}: another process writes to it; wait for it"):
-            self._check()
+        with locked(self.path / ".lock", f"{self.where}: another process writes to it; wait for it"):
+            self._check(self.path)
             write_json(self.path / SETTINGS, self.settings, 1)
             with resumable(self.path), (self.path / ANSWERS).open("ab") as self._file:
                 whole, end, _ = (self.path / ANSWERS).read_bytes().rpartition(b"\n")
                 for line in whole.splitlines():
                     record = json.loads(line)
-                    job = Job(*(record.pop(name) for name in _JOB))
+                    job = Job(*(record.pop(name) for name in ("row", "input", "rotation")))
                     lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
                     self.replies[job] = Reply(**(record | lists))
                 self._file.truncate(len(whole) + len(end))  # an incomplete line: a process was killed
@@ -91,34 +87,30 @@ class RunFolder:
         """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
         if self.path is None or not (self.path / RESULTS).is_file():
             return
-        before = read_json(self.path / RESULTS)
-        now: dict[str, Any] = {
-            "questions": len({job.row for job in jobs}),
-            "inputs": list(dict.fromkeys(job.input for job in jobs)),
-            "rotations": max(Counter((job.row, job.input) for job in jobs).values()),
-        }
+        before, inputs = read_json(self.path / RESULTS), list(dict.fromkeys(job.input for job in jobs))
+        rotations = max(Counter((job.row, job.input) for job in jobs).values())
+        now: dict[str, Any] = {"questions": len({job.row for job in jobs}), "inputs": inputs, "rotations": rotations}
         for name, new in now.items():
             old = list(before[name]) if name == "inputs" else before[name]
-            if not set(old) <= set(new) if name == "inputs" else new < old:
+            if set(old) - set(inputs) if name == "inputs" else new < old:
                 raise InputError(
-                    f"{self.option} {self.path} has results with {name} {shown(old)}, now {shown(new)}; choose "
-                    f"another folder, or the same {name} or more to extend it"
+                    f"{self.where} has results with {name} {shown(old)}, now {shown(new)}; choose another folder, or "
+                    f"the same {name} or more to extend it"
                 )
 
-    def _check(self) -> None:
+    def _check(self, folder: Path) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""
-        folder = self.path
-        names = {one.name for one in folder.iterdir()} - {".lock"} if folder is not None and folder.is_dir() else set()
-        if folder is None or not names:
+        names = {one.name for one in folder.iterdir()} - {".lock"} if folder.is_dir() else set()
+        if not names:
             return
         if SETTINGS not in names:
-            raise InputError(f"{self.option} {folder} is a folder that vqa-mc evaluate did not write; choose another")
+            raise InputError(f"{self.where} is a folder that vqa-mc evaluate did not write; choose another")
         stored = read_json(folder / SETTINGS)
         for name, value in json.loads(json.dumps(self.settings)).items():
             if stored.get(name) != value:
                 raise InputError(
-                    f"{self.option} {folder} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; "
-                    "choose another folder, or the same settings to resume it"
+                    f"{self.where} has a run with {name} {shown(stored.get(name))}, now {shown(value)}; choose "
+                    "another folder, or the same settings to resume it"
                 )
 
 
@@ -130,27 +122,21 @@ def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: S
 
 
 def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
-    """Ask all jobs that have no reply yet, and add their replies to the run."""
-    todo = [job for job in jobs if run.lacks(job)]
-    done = len(jobs) - len(todo)
+    """Ask all jobs that have no reply or a failure, and add their replies; raises InputError if an input has none."""
+    todo = [job for job in jobs if job not in run.replies or run.replies[job].failure]
+    done, answered, failures = len(jobs) - len(todo), len(todo) < len(jobs), list[str]()
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
-    failures: list[str] = []
-    answered = len(todo) < len(jobs)
     with closing(_all_replies(model, method, prompts, todo)) as batches:
         for replies, unmade in batches:
             run.add(replies | unmade)
             done += len(replies) + len(unmade)
             progress(step, done, len(jobs))
-            answered = answered or any(not reply.failure for reply in replies.values())
             failures += [] if answered else [reply.failure for reply in replies.values()]
+            answered = answered or not all(failures)
             if len(failures) >= FIRST_FAILURES and not answered:
                 first = f"the first {len(failures)} questions: {failures[0]}"
                 raise InputError(f"model {name_of(model)} answers none of {first}")
-
-
-def check_replies(jobs: Sequence[Job], run: RunFolder) -> None:
-    """Raise InputError if no prompt of an input has a reply."""
     for name in dict.fromkeys(job.input for job in jobs):
         found = [run.replies[job].failure for job in jobs if job.input == name]
         if all(found):
@@ -213,31 +199,30 @@ def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job])
 
 
 def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) -> Reply:  # noqa: ANN401  of any model
-    """What a model returned as a Reply; of generate, an index as the letter of the choice."""
+    """What a model returned as a Reply of Python's numbers; of generate, an index as the letter of the choice."""
     last, expected = len(prompt.choices) - 1, "a list of scores or a Reply"
     if method.name == "generate":
         expected = f"a text, the index of a choice (0 to {last}) or a Reply"
         if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= int(reply) <= last:
             reply = letter(int(reply))
-    given = Reply(text=reply) if isinstance(reply, str) else reply
     try:
-        given = given if isinstance(given, Reply) else Reply(scores=tuple(reply))
-        scores = None if given.scores is None else tuple(None if one is None else float(one) for one in given.scores)
-        lengths = None if given.lengths is None else tuple(map(int, given.lengths))
-        tokens = None if given.tokens is None else (int(given.tokens[0]), int(given.tokens[1]))
+        found = Reply(text=reply) if isinstance(reply, str) else reply
+        found = found if isinstance(found, Reply) else Reply(scores=tuple(reply))
+        scores = None if found.scores is None else tuple(one if one is None else float(one) for one in found.scores)
+        lengths = found.lengths and tuple(map(int, found.lengths))
+        tokens = found.tokens and (int(found.tokens[0]), int(found.tokens[1]))
     except (TypeError, ValueError):
         raise InputError(f"{where}: model {name} returned {shown(reply)}; expected {expected}") from None
     if (odd := next((one for one in scores or () if one is not None and not one < inf), None)) is not None:
         raise InputError(f"{where}: model {name} returned the score {odd}; expected numbers, or None where unknown")
     scores = scores and tuple(None if one == -inf else one for one in scores)
-    found = replace(given, scores=scores, lengths=lengths, tokens=tokens)
+    found = replace(found, scores=scores, lengths=lengths, tokens=tokens)
     if found.failure:
         return found
     if method.name == "generate":
         if found.text is None:
             raise InputError(f"{where}: model {name} returned no text for --method generate; expected {expected}")
-    elif found.scores is None or len(found.scores) != len(prompt.choices):
-        count = "no" if found.scores is None else len(found.scores)
+    elif (count := "no" if scores is None else len(scores)) != len(prompt.choices):
         raise InputError(f"{where}: model {name} returned {count} scores for {len(prompt.choices)} choices")
     return found
 
@@ -262,14 +247,9 @@ def instructed_replies(
     prompts = Prompts(questions, INSTRUCTED, seed=0, template=template)
     if given is FULL:
         prompts.check_images(model)
-    run |= {
-        "model_version": getattr(model, "version", None),
-        "input": given.name,
-        "questions_sha256": prompts.fingerprint(),
-        "example": prompts.text(given, 0),
-    }
+    run |= {"model_version": getattr(model, "version", None), "input": given.name}
+    run |= {"questions_sha256": prompts.fingerprint(), "example": prompts.text(given, 0)}
     jobs = [Job(row, given.name, 0) for row in rows]
     with RunFolder(folder, run, option).open() as stored:
         ask(model, INSTRUCTED, prompts, jobs, stored, progress)
-        check_replies(jobs, stored)
         return {job.row: stored.replies[job] for job in jobs}

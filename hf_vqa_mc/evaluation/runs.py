@@ -53,15 +53,15 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
     if len(paths) < 2:
         raise InputError(f"RUNS: expected two or more, each {EXPECTED}; runs of vqa-mc train are only listed")
-    for twice in (str(one) for one, other in combinations(paths, 2) if one.resolve() == other.resolve()):
-        raise InputError(f"RUNS: {twice} is given twice; remove one of them")
+    if twice := [one for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]:
+        raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
     if any(path.is_dir() for path in paths):
         if metric not in (None, ACCURACY):
             raise InputError(f"--metric {metric}: the folders of vqa-mc evaluate have {ACCURACY} only")
         metric = ACCURACY
     runs: list[Run] = []
     for path in paths:
-        runs.append(_evaluated(path, input_name) if path.is_dir() else scored_run(path, read_json(path), metric))
+        runs.append(_evaluated(path, input_name) if path.is_dir() else _scored(path, metric))
         metric = runs[0].metric
     for first, second in combinations(runs, 2):
         _check_same_benchmark(first, second)
@@ -73,10 +73,11 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
 
 def _evaluated(path: Path, input_name: str | None) -> Run:
     """The run in a folder of vqa-mc evaluate."""
-    for name in (name for name in (RESULTS, ROWS) if not (path / name).is_file()):
+    if missing := [name for name in (RESULTS, ROWS) if not (path / name).is_file()]:
         if (path / SETTINGS).is_file():
-            raise InputError(f"{path}: the evaluation is not finished ({name} is missing); run it again to resume it")
-        raise InputError(f"{path}: {name} is missing; expected {EXPECTED}")
+            unfinished = f"the evaluation is not finished ({missing[0]} is missing)"
+            raise InputError(f"{path}: {unfinished}; run it again to resume it")
+        raise InputError(f"{path}: {missing[0]} is missing; expected {EXPECTED}")
     found = read_json(path / RESULTS)
     inputs = found["inputs"]
     if input_name is not None and input_name not in inputs:
@@ -92,8 +93,9 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     return Run(about[0], path, compared, ACCURACY, scores, frame, about[1], chances, found.get("rotations"))
 
 
-def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) -> Run:
-    """The run in a result of vqa-mc score; raises InputError if it has no scores of questions."""
+def _scored(path: Path, metric: str | None) -> Run:
+    """The run in a file of vqa-mc score; raises InputError if it has no scores of questions."""
+    found = read_json(path)
     results = found.get("results") if isinstance(found, dict) else None
     if not isinstance(results, dict):
         raise InputError(f"{path}: field 'results' is missing; expected {EXPECTED}")
@@ -109,7 +111,7 @@ def scored_run(path: Path, found: Mapping[str, Any], metric: str | None = None) 
     if metric not in metrics:
         raise unknown_name(f"--metric of {path}", metric, metrics)
     scores = pd.Series(metrics[metric], dtype=np.float64)
-    columns = {name: found.get(field) for name, field in ((CLUSTER, "image_ids"), (QUESTION_TYPE, "question_types"))}
+    columns = {CLUSTER: found.get("image_ids"), QUESTION_TYPE: found.get("question_types")}
     series = {name: pd.Series(one, dtype=object) for name, one in columns.items() if one is not None}
     frame = pd.DataFrame({name: one.reindex(scores.index) for name, one in series.items()}, index=scores.index)
     chance = results[metric].get("chance") if metric in results else None

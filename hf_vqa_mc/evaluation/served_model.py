@@ -5,6 +5,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class ServedModel:
     max_images = None
     batch_size = 1
 
-    def __init__(self, name: str, base_url: str, *, concurrency: int = 16, max_tokens: int = 64) -> None:
+    def __init__(self, name: str, base_url: str, concurrency: int, max_tokens: int) -> None:
         try:
             import openai
         except ImportError:
@@ -48,13 +49,12 @@ class ServedModel:
         self._errors: Any = openai
         self._limits: dict[str, int | None] = {"temperature": 0, "max_tokens": None}
         self._key = os.environ.get(KEY, "").strip()
-        options: dict[str, Any] = {"timeout": TIMEOUT, "max_retries": RETRIES}
-        self._client: Any = openai.OpenAI(base_url=base_url, api_key=self._key or "none", **options)
-        try:
+        key = self._key or "none"
+        self._client: Any = openai.OpenAI(base_url=base_url, api_key=key, timeout=TIMEOUT, max_retries=RETRIES)
+        with ExitStack() as stack:
+            stack.callback(self.close)
             self._check_served()
-        except BaseException:
-            self.close()
-            raise
+            stack.pop_all()
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter among the most probable next tokens; None for the others."""
@@ -72,7 +72,8 @@ class ServedModel:
     def _asked(
         self, prompt: Prompt, read: Callable[[Any, Prompt], Reply], options: dict[str, Any], max_tokens: int
     ) -> Reply:
-        reason = ""
+        """The reply to a prompt; requests with replies that cannot be read are repeated."""
+        reason, server, count = "", f"--base-url {self._url}", len(prompt.images)
         for _ in range(MALFORMED):
             used = self._limits
             try:
@@ -82,21 +83,19 @@ class ServedModel:
             except self._errors.APIStatusError as error:
                 reason = self._line(error)
                 if error.status_code in REFUSED:
-                    raise InputError(f"--base-url {self._url}: {reason}; {self._remedy(error)}") from None
+                    raise InputError(f"{server}: {reason}; {self._remedy(error)}") from None
                 if error.status_code >= 500 or error.status_code == 429:
-                    raise ConnectionError(
-                        f"--base-url {self._url}: {reason}; try again later: the run resumes"
-                    ) from None
-                if len(prompt.images) > 1 and _IMAGE_LIMIT.search(reason):
+                    raise ConnectionError(f"{server}: {reason}; try again later: the run resumes") from None
+                if count > 1 and _IMAGE_LIMIT.search(reason):
                     raise InputError(
-                        f"--base-url {self._url}: {len(prompt.images)} images in a prompt; the server takes fewer: "
-                        f"{reason}; raise its limit (vLLM: --limit-mm-per-prompt), or use another model"
+                        f"{server}: {count} images in a prompt; the server takes fewer: {reason}; raise its limit "
+                        "(vLLM: --limit-mm-per-prompt), or use another model"
                     ) from None
                 if used is self._limits and not self._changed_limits(str(error)):
                     return Reply(failure=f"the server rejects the request: {reason}")
             except self._errors.APIConnectionError as error:
                 again = "start the server, and run the command again to resume"
-                raise ConnectionError(f"--base-url {self._url}: {self._line(error)}; {again}") from None
+                raise ConnectionError(f"{server}: {self._line(error)}; {again}") from None
             except (ValueError, TypeError, AttributeError, LookupError) as error:
                 reason = self._line(error)
         return Reply(failure=f"the server's reply cannot be read: {reason}")
@@ -190,13 +189,12 @@ def _usage(answer: Any) -> tuple[int, int] | None:  # noqa: ANN401  a ChatComple
 
 def messages(prompt: Prompt) -> list[dict[str, Any]]:
     """The user's message, with the images as data addresses."""
-    parts: list[dict[str, Any]] = []
-    for part in prompt.parts:
-        if isinstance(part, str):
-            parts.append({"type": "text", "text": part})
-        else:
-            address = data_uri(part)
-            parts.append({"type": "image_url", "image_url": {"url": address}})
+    parts = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": data_uri(part)}}
+        for part in prompt.parts
+    ]
     return [{"role": "user", "content": parts if prompt.images else prompt.text}]
 
 
@@ -207,7 +205,7 @@ def data_uri(content: bytes) -> str:
 
 
 def letter_scores(tokens: Iterable[tuple[str, float]], n_choices: int) -> tuple[float | None, ...]:
-    """The log-probability of each choice's letter, of all its tokens such as "A" and " A" together; None if unknown.
+    """The log-probability of each choice's letter, of all its tokens such as "A" and " A"; None if unknown.
 
     >>> letter_scores([("B", -0.5), ("x", -1.0)], 2)
     (None, -0.5)

@@ -114,7 +114,7 @@ class TransformersModel:
             logits = self._continuations.logits(encoded, 1)[:, -1].log_softmax(-1).cpu()
             replies, counts = [], encoded["attention_mask"].sum(1).tolist()
             for prompt, of_prompt, count in zip(some, logits, counts, strict=True):
-                tokens = [self._letter_tokens(letter) for letter in LETTERS[: len(prompt.choices)]]
+                tokens = map(self._letter_tokens, LETTERS[: len(prompt.choices)])
                 scores = tuple(float(of_prompt[of_letter].logsumexp(0)) for of_letter in tokens)
                 replies.append(Reply(scores=scores, tokens=(count, 1)))
             return replies
@@ -126,14 +126,9 @@ class TransformersModel:
 
         def ask(some: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
             start = "" if self._chats else " "
-            tokens: list[list[list[int]]] = [
-                [self._tokenizer(f"{start}{text}", add_special_tokens=False)["input_ids"] for text in prompt.choices]
-                for prompt in some
-            ]
+            tokens = [[self._tokens(f"{start}{text}") for text in prompt.choices] for prompt in some]
             rows = [(index, of_choice) for index, of_prompt in enumerate(tokens) for of_choice in of_prompt]
-            found = self._continuations.scores(
-                encoded, rows, lambda which: self._encoded([some[one] for one in which])
-            )
+            found = self._continuations.scores(encoded, rows, lambda which: self._encoded([some[at] for at in which]))
             scores = iter(found)
             return [Reply(scores=(*islice(scores, len(one)),), lengths=(*map(len, one),)) for one in tokens]
 
@@ -153,14 +148,12 @@ class TransformersModel:
                 )
             written = found[:, encoded["input_ids"].shape[1] :].cpu()
             texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
-            read = encoded["attention_mask"].sum(1).tolist()
             made = (written != self._tokenizer.pad_token_id).sum(1).tolist()
+            counts = zip(encoded["attention_mask"].sum(1).tolist(), made, strict=True)
             ends = torch.tensor(self._ends, dtype=written.dtype)
             cut = (~torch.isin(written, ends).any(1) & (written.shape[1] >= self.max_tokens)).tolist()
-            return [
-                Reply(text=text, tokens=(one, other), cut_off=is_cut)
-                for text, one, other, is_cut in zip(texts, read, made, cut, strict=True)
-            ]
+            rows = zip(texts, counts, cut, strict=True)
+            return [Reply(text=text, tokens=tokens, cut_off=is_cut) for text, tokens, is_cut in rows]
 
         return self._in_groups(prompts, ask, lambda prompt: self.max_tokens)
 
@@ -172,23 +165,19 @@ class TransformersModel:
     ) -> list[Reply]:
         """The replies to prompts, with and without image apart; a failure where the added tokens do not fit."""
         replies, longest = dict[int, Reply](), self.longest or 1 << 62
-        for has_image in (True, False):
+        for has_image in {bool(one.images) for one in prompts}:
             group = [at for at, one in enumerate(prompts) if bool(one.images) is has_image]
-            if not group:
-                continue
             with quiet():  # of prompts that are too long
                 encoded = self._encoded([prompts[at] for at in group])
-            counts = dict(zip(group, encoded["attention_mask"].sum(1).tolist(), strict=True))
-            for at, count in counts.items():
+            for at, count in zip(group, encoded["attention_mask"].sum(1).tolist(), strict=True):
                 if count + (more := added(prompts[at])) > longest:
                     added_text = f" and up to {more:,} are added" if more > 1 else ""
                     failure = f"the prompt has {count:,} tokens{added_text}, and the model reads {longest:,}"
                     replies[at] = Reply(failure=failure)
-            fitting = [at for at in group if at not in replies]
-            if fitting:
+            if fitting := [at for at in group if at not in replies]:
                 some = [prompts[at] for at in fitting]
                 encoded = encoded if fitting == group else self._encoded(some)
-                replies |= dict(zip(fitting, ask(some, encoded), strict=True))
+                replies |= zip(fitting, ask(some, encoded), strict=True)
         return [replies[at] for at in range(len(prompts))]
 
     def _encoded(self, prompts: Sequence[Prompt]) -> dict[str, Tensor]:
@@ -197,28 +186,31 @@ class TransformersModel:
             texts = [f"{prompt.text}\nAnswer:" for prompt in prompts]
             found = self._tokenizer(texts, padding=True, return_tensors="pt")
             return {name: one.to(self._model.device) for name, one in found.items()}
-        chats = []
-        for prompt in prompts:
-            text: Any = prompt.text
-            if self.sees_images:
-                text = [
+        contents: list[Any] = [prompt.text for prompt in prompts]
+        options: dict[str, Any] = {"padding": True, "return_tensors": "pt"}
+        if self.sees_images:
+            options = {"processor_kwargs": options}
+            contents = [
+                [
                     {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": rgb(part)}
                     for part in prompt.parts
                 ]
-            chats.append([{"role": "user", "content": text}])
-        given = {"padding": True, "return_tensors": "pt"}
-        given = {"processor_kwargs": given} if self.sees_images else given
-        options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, **given}
+                for prompt in prompts
+            ]
+        options |= {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
+        chats = [[{"role": "user", "content": content}] for content in contents]
         found = self._processor.apply_chat_template(chats, **options)
         return {
             name: one.to(self._model.device, self._model.dtype if one.is_floating_point() else one.dtype)
             for name, one in found.items()
         }
 
+    def _tokens(self, text: str) -> list[int]:
+        return self._tokenizer(text, add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
+
     def _letter_tokens(self, letter: str) -> list[int]:
         """The tokens that are the letter; raises InputError if there are none."""
-        written = (self._tokenizer(f"{sign}{letter}", add_special_tokens=False)["input_ids"] for sign in BETWEEN)
-        single = (tokens for tokens in written if len(tokens) == 1)
+        single = (tokens for sign in BETWEEN if len(tokens := self._tokens(f"{sign}{letter}")) == 1)
         if found := sorted({tokens[0] for tokens in single if self._tokenizer.decode(tokens).strip() == letter}):
             return found
         remedy = "use --method likelihood or generate"

@@ -1,7 +1,7 @@
 """Declaration of harnesses; atomic writing of exports, which replace only earlier exports."""
 
-import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from hf_vqa_mc.io.outputs import FolderKind, check_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.version import __version__
 
-RECORD = "export.json"  # what an exported folder holds
+RECORD = "export.json"  # what an exported folder holds, see `record`
+EXPORTED = FolderKind("vqa-mc export")
 
 
 @dataclass(frozen=True)
@@ -47,27 +48,15 @@ def record(harness: str, questions: int, hidden: bool) -> dict[str, Any]:
 
 
 def made_folder(folder: Path) -> Path:
-    """Create the folder of exports if it is missing; return its absolute path.
-
-    Raises:
-        InputError: it is a file, or its parent folder does not exist.
-    """
+    """The absolute path of the folder of exports, created if missing; raises InputError if it cannot be one."""
     check_folder(folder, "--output")
     folder.mkdir(exist_ok=True)
     return folder.resolve()
 
 
-EXPORTED = FolderKind("vqa-mc export")
-
-
-@contextlib.contextmanager
-def replaced_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
-    """An empty folder that replaces ``folder`` if the block succeeds.
-
-    Raises:
-        InputError: the folder exists and is not an export.
-        OSError: the disk is full or read-only; an earlier export is unchanged.
-    """
+@contextmanager
+def replaced_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
+    """An empty folder that replaces ``folder``, new or an export, if the block succeeds."""
     with new_folder(folder, EXPORTED, overwrite) as new:
         yield new.tree
         new.publish()

@@ -63,14 +63,13 @@ def multiple_choice(inputs: str = "full", rotations: bool = False, cot: bool = F
             attempt = deepcopy(state)
             attempt.choices = Choices([texts[index] for index in order])
             attempt = await ask(attempt, generate)
-            marked = [index for index, one in zip(order, attempt.choices, strict=True) if one.correct]
-            picks.append(marked[0] if marked else None)
+            picks.append(next((at for at, one in zip(order, attempt.choices, strict=True) if one.correct), None))
         attempt.choices = state.choices
         for index in range(len(texts)):
             attempt.choices.mark_choice(index, set(picks) == {index})
         if rotations:
-            right = sum(pick is not None and letter(pick) == state.target.text for pick in picks)
-            score = Score(value=right / len(picks), metadata={"picks": picks})
+            correct = sum(pick is not None and letter(pick) == state.target.text for pick in picks)
+            score = Score(value=correct / len(picks), metadata={"picks": picks})
             attempt.scores = {**(attempt.scores or {}), EACH_ROTATION: score}
         return attempt
 
@@ -129,27 +128,18 @@ def benchmark(
     if given.image and missing and not questions.image_rows:
         raise InputError(python_names(f"inputs={inputs}: {missing}; or use inputs=no-image"))
     prompts = Prompts(questions, METHODS["generate"], seed)
-    original, labels, sets = read.test.original, questions.labels or [], []
-    if "set_id" in original.column_names:
-        sets = original["set_id"].to_pylist()
-    sizes = Counter(sets)
-    image_ids = read.test.rows["image_id"].to_pylist()
-    samples = []
+    original, labels = read.test.original, questions.labels or []
+    sets = original["set_id"].to_pylist() if "set_id" in original.column_names else []
+    sizes, image_ids, samples = Counter(sets), read.test.rows["image_id"].to_pylist(), []
     for row, question_id in enumerate(questions.question_ids):
         context, question, *choices = prompts.row_texts(given, row)
         text = f"Context: {context}\n{question}" if context else question
         contents = prompts.prompt(Job(row, inputs, 0)).images
         shown = [ContentImage(image=intern(data_uri(content))) for content in contents]
+        message = ChatMessageUser(content=[*shown, ContentText(text=text if given.question else "")])
         metadata = {"question_type": questions.types[row], "cluster": image_ids[row] or question_id}
-        samples.append(
-            Sample(
-                [ChatMessageUser(content=[*shown, ContentText(text=text if given.question else "")])],
-                choices,
-                letter(labels[row]),
-                question_id,
-                metadata | ({"set_id": sets[row], "set_size": sizes[sets[row]]} if sets else {}),
-            )
-        )
+        metadata |= {"set_id": sets[row], "set_size": sizes[sets[row]]} if sets else {}
+        samples.append(Sample([message], choices, letter(labels[row]), question_id, metadata))
     return Task(
         MemoryDataset(samples, name=questions.name),
         solver=multiple_choice(rotations=rotations),

@@ -4,11 +4,11 @@ lm-eval presents the benchmark without images to language models: choices are sc
 text (``output_type: multiple_choice``), given the question or only "Answer:". Both should be near chance if the
 benchmark needs its images. lmms-eval presents it with images, and the same questions without: models generate an
 answer (``output_type: generate_until``) that is parsed as a letter. Each image is one file, however many questions it
-has. In both, a context (see `benchmarks.questions`) precedes the question as "Context: ...".
+has. In both, a context (see `data.questions`) precedes the question as "Context: ...".
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,14 +23,12 @@ from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
 TABLE = "questions.parquet"
-PROMPTS = {"blind": '"Question: {{question}}\\nAnswer:"', "answers": '"Answer:"'}
-"""Prompt of each task of lm-eval as YAML."""
-IN_CONTEXT = '"{% if context %}Context: {{context}}\\n{% endif %}Question: {{question}}\\nAnswer:"'
-"""Prompt of the blind task with a context."""
+QUESTION = "Question: {{question}}\\nAnswer:"  # prompt of lm-eval, in a string of YAML
+CONTEXT = "{% if context %}Context: {{context}}\\n{% endif %}"
 
 
 @dataclass(frozen=True)
-class TaskFolder:
+class TaskFormat:
     """A folder of tasks of one harness; ``harness_files`` has its templates and its program."""
 
     harness: str
@@ -38,120 +36,112 @@ class TaskFolder:
     command: str  # runs the tasks
     hidden_options: str  # additional options if answers are hidden
     submitted: str  # the file of predictions if answers are hidden
-    questions: Questions
-
-    def how(self, folder: str, task: str) -> str:
-        """The command that runs a task; ``folder`` is the one around this."""
-        command = self.command.format(folder=shlex.quote(folder), task=task)
-        return f"{command} {self.hidden_options}" if self.questions.labels is None else command
 
     def write(
-        self, tree: Path, table: pa.Table, tasks: Mapping[str, Mapping[str, str]], about: Mapping[str, str], first: str
-    ) -> list[str]:
-        """Write all files except images; returns the names of the main ones.
+        self,
+        questions: Questions,
+        table: pa.Table,
+        tree: Path,
+        output: Path,
+        tasks: Mapping[str, Mapping[str, str]],
+        about: Mapping[str, str],
+        run: str,
+        notes: Sequence[str] = (),
+    ) -> Exported:
+        """Write all files except images to ``tree``, which becomes ``output/<name>``.
 
-        ``tasks`` has values of the YAML template by file, ``about`` what each task presents, for the README, whose
-        command runs the task ``first``.
+        ``tasks`` are values of the YAML template by file, ``about`` says for the README what each task presents, and
+        ``run`` is the task of the command.
         """
-        pq.write_table(table, tree / TABLE)
-        name, hidden, prefix = self.questions.name, self.questions.labels is None, self.harness.replace("-", "_")
+        name, hidden, prefix = questions.name, questions.labels is None, self.harness.replace("-", "_")
+        facts = record(self.harness, len(questions), hidden)
+
+        def how(folder: str) -> str:
+            command = self.command.format(folder=shlex.quote(folder), task=run)
+            return f"{command} {self.hidden_options}" if hidden else command
+
         scoring = harness_file(f"{prefix}_{'hidden' if hidden else 'scored'}.yaml")
         template = harness_file(f"{prefix}_task.yaml")
-        for stem, values in tasks.items():
-            text = template.format(name=name, scoring=scoring, **values)
-            (tree / f"{stem}.yaml").write_text(text, "utf-8")
-        (tree / self.program).write_text(harness_file(f"{prefix}_{self.program}"), "utf-8")
+        files = {f"{stem}.yaml": template.format(name=name, scoring=scoring, **one) for stem, one in tasks.items()}
+        files[self.program] = harness_file(f"{prefix}_{self.program}")
         readme = harness_file("README.md").format(
             name=name,
-            questions=len(self.questions),
-            harness=self.harness,
-            answers="hidden" if hidden else "in the data",
             tasks="\n".join(f"- `{task}`: {asks}" for task, asks in about.items()),
-            how=self.how("FOLDER_AROUND_THIS_ONE", first),
+            how=how("FOLDER_AROUND_THIS_ONE"),
             scored=f"\n{self.submitted} what vqa-mc score reads.\n" if hidden else "",
+            **facts,
         )
-        (tree / "README.md").write_text(readme, "utf-8")
-        names = [*(f"{stem}.yaml" for stem in tasks), self.program, TABLE]
-        write_json(tree / RECORD, record(self.harness, len(self.questions), hidden), indent=1)
-        return names
+        for file, text in {**files, "README.md": readme}.items():
+            (tree / file).write_text(text, "utf-8")
+        pq.write_table(table, tree / TABLE)
+        write_json(tree / RECORD, facts, indent=1)
+        paths, others = ([output / name / file for file in some] for some in ((*files, TABLE), ("README.md", RECORD)))
+        notes = [*notes, *questions.others.notes(as_hint=False)]
+        return Exported(name, paths, len(questions), [how(str(output))], notes, others)
 
-    def exported(self, output: Path, names: list[str], task: str, notes: list[str]) -> Exported:
-        """The result for the folder ``output/<name>``."""
-        name = self.questions.name
-        files, notes = [output / name / file for file in names], [*notes, *self.questions.others.notes(as_hint=False)]
-        others = [output / name / file for file in ("README.md", RECORD)]
-        return Exported(name, files, len(self.questions), [self.how(str(output), task)], notes, others)
+
+LM_EVAL_TASKS = TaskFormat(
+    "lm-eval",
+    "rows.py",
+    "lm-eval run --model hf --model_args pretrained=MODEL --include_path {folder} --tasks {task}",
+    "--log_samples --output_path PREDICTIONS",
+    "The files of samples below PREDICTIONS are",
+)
+LMMS_EVAL_TASKS = TaskFormat(
+    "lmms-eval",
+    "functions.py",
+    "python -m lmms_eval --model MODEL --include_path {folder} --tasks {task} --output_path RESULTS",
+    "--log_samples",
+    "The file below RESULTS/submissions is",
+)
 
 
 def write_lm_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write the tasks ``<name>_blind`` and ``<name>_answers`` into ``output/<name>``."""
     output, name, context = made_folder(output), questions.name, questions.others.context_column
-    folder = TaskFolder(
-        "lm-eval",
-        "rows.py",
-        "lm-eval run --model hf --model_args pretrained=MODEL --include_path {folder} --tasks {task}",
-        "--log_samples --output_path PREDICTIONS",
-        "The files of samples below PREDICTIONS are",
-        questions,
-    )
-    prompts = {**PROMPTS, "blind": IN_CONTEXT} if context else PROMPTS
-    about = {
-        f"{name}_blind": f"{'context, ' if context else ''}question and choices, no image",
-        f"{name}_answers": "choices alone",
-        name: "both",
-    }
+    prompts = {"blind": f'"{CONTEXT if context else ""}{QUESTION}"', "answers": '"Answer:"'}
+    tasks = {stem: {"task": stem, "prompt": prompt} for stem, prompt in prompts.items()}
+    blind = f"{'context, ' if context else ''}question and choices, no image"
+    about = {f"{name}_blind": blind, f"{name}_answers": "choices alone", name: "both"}
     with replaced_folder(output / name, overwrite) as tree:
         progress("writing questions", 0, len(questions))
-        tasks = {stem: {"task": stem, "prompt": prompt} for stem, prompt in prompts.items()}
-        names = folder.write(tree, question_table(questions), tasks, about, name)
+        done = LM_EVAL_TASKS.write(questions, question_table(questions), tree, output, tasks, about, name)
         progress("writing questions", len(questions), len(questions))
-    return folder.exported(output, names, name, [])
+    return done
 
 
 def write_lmms_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write the tasks ``<name>`` and ``<name>_blind`` into ``output/<name>``; without images only the second."""
     check_lettered(questions, "lmms-eval")
-    output, name = made_folder(output), questions.name
-    folder = TaskFolder(
-        "lmms-eval",
-        "functions.py",
-        "python -m lmms_eval --model MODEL --include_path {folder} --tasks {task} --output_path RESULTS",
-        "--log_samples",
-        "The file below RESULTS/submissions is",
-        questions,
-    )
+    output, name, notes = made_folder(output), questions.name, []
     context = "context, " if questions.others.context_column else ""
     with replaced_folder(output / name, overwrite) as tree:
         files = _write_images(questions, tree, progress)
         shown = [files[image] if image >= 0 else [] for image in questions.images.tolist()]
         table = question_table(questions).append_column("image_files", pa.array(shown, pa.list_(pa.string())))
-        tasks = {"task": {"task": name, "visual": "image"}} if any(shown) else {}
-        tasks["blind"] = {"task": f"{name}_blind", "visual": "no_image"}
-        seen = {"task": "question, choices and image", "blind": "question and choices, no image"}
-        about = {values["task"]: f"{context}{seen[stem]}" for stem, values in tasks.items()}
-        first = next(iter(about))
-        names = folder.write(tree, table, tasks, about, first)
-    notes, without = [], shown.count([])
-    if without == len(shown):
-        notes.append("there are no images to export: only the task without images is written")
-    elif without:
-        notes.append(f"{without:,} of {len(shown):,} questions have no image and are presented without one")
-    return folder.exported(output, names, first, notes)
+        tasks = {"blind": {"task": f"{name}_blind", "visual": "no_image"}}
+        about = {f"{name}_blind": f"{context}question and choices, no image"}
+        if any(shown):
+            tasks = {"task": {"task": name, "visual": "image"}, **tasks}
+            about = {name: f"{context}question, choices and image", **about}
+        if (without := shown.count([])) == len(shown):
+            notes.append("there are no images to export: only the task without images is written")
+        elif without:
+            notes.append(f"{without:,} of {len(shown):,} questions have no image and are presented without one")
+        return LMMS_EVAL_TASKS.write(questions, table, tree, output, tasks, about, next(iter(about)), notes)
 
 
 def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[list[str]]:
-    """Write the images; return the file names of each, several if it has several files."""
-    files = []
+    """Write the images; the file names of each."""
+    names: list[list[str]] = []
     (tree / "images").mkdir()
     for image, found in enumerate(exported_images(questions, "writing images", progress)):
-        stems = (
-            [f"{image:06d}"] if len(found) == 1 else [f"{image:06d}_{number}" for number in range(1, len(found) + 1)]
-        )
-        names = [f"images/{stem}.{suffix}" for stem, (_, suffix) in zip(stems, found, strict=True)]
-        for name, (content, _) in zip(names, found, strict=True):
-            (tree / name).write_bytes(content)
-        files.append(names)
-    return files
+        names.append([])
+        for number, (content, suffix) in enumerate(found, start=1):
+            part = f"_{number}" if len(found) > 1 else ""
+            names[-1].append(f"images/{image:06d}{part}.{suffix}")
+            (tree / names[-1][-1]).write_bytes(content)
+    return names
 
 
 LM_EVAL, LMMS_EVAL = Harness("lm-eval", write_lm_eval, shows_images=False), Harness("lmms-eval", write_lmms_eval)

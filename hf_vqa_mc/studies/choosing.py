@@ -12,7 +12,7 @@ from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, UNSURE, WRONG, Verdic
 from hf_vqa_mc.studies import measures
 from hf_vqa_mc.studies.items import read_choices, read_questions
 from hf_vqa_mc.studies.kind import BAD, CHOICES, CHOOSE, IMAGE, MARK, QUESTION, Answered, Condition, Outcome, StudyKind
-from hf_vqa_mc.studies.measures import by_condition, by_item, summary, values, vote_bars, votes
+from hf_vqa_mc.studies.measures import by_condition, by_item, most_frequent, share, summary, values, vote_bars, votes
 
 VERDICTS = "verdicts.parquet"
 WORKERS = 3  # annotators per question (Chao et al. 2018, Sect. 5.2)
@@ -26,15 +26,14 @@ def _outcome(answered: Sequence[Answered]) -> Outcome:
     table, items, predictions = [], list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
         questions = by_item(found)
-        measured = measures.share(found, lambda one: one.value == one.item.known["label"], "accuracy")
+        measured = share(found, lambda one: one.value == one.item.known["label"], "accuracy")
         measured["chance"] = sum(1 / len(one.item.choices) for one in found) / len(found)
         table.append(summary(condition, found, values(questions), measured))
-        for of_question in questions.values():
-            item = of_question[0].item
-            row = {"condition": condition, **votes(of_question, item.choices)}
-            label = item.known["label"]
-            items.append(row | {"label": item.choices[label], "votes_for_label": row["votes"][label]})
-        predictions[condition] = [_prediction(of_question) for of_question in questions.values()]
+        predictions[condition] = list(map(_prediction, questions.values()))
+        for answers in questions.values():
+            choices, label = answers[0].item.choices, answers[0].item.known["label"]
+            row = {"condition": condition, **votes(answers, choices)}
+            items.append(row | {"label": choices[label], "votes_for_label": row["votes"][label]})
     items.sort(key=lambda row: (row["votes_for_label"] / row["answers"], row["condition"], row["question_id"]))
     return measures.with_predictions(table, items, vote_bars, predictions)
 
@@ -44,10 +43,12 @@ def _prediction(answers: Sequence[Answered]) -> dict[str, Any]:
     item, order = answers[0].item, answers[0].item.known["order"]
     chosen = [order[one.value] for one in answers]
     scores = [chosen.count(index) for index in range(len(order))]
-    answer = item.choices[order.index(measures.most_frequent(chosen))]
+    answer = item.choices[order.index(most_frequent(chosen))]
     return {"question_id": item.question_id, "answer": answer, "scores": scores}
 
 
+HIDDEN_QUESTION = "The question is hidden. Choose the answer that is most related to the image, as well as you can."
+HIDDEN_IMAGE = "The image is hidden. Use your common sense to choose the most correct answer."
 CONDITIONS = StudyKind(
     "conditions",
     "Multiple-choice questions",
@@ -55,19 +56,9 @@ CONDITIONS = StudyKind(
     "Chao et al. 2018, Sect. 5.2 and supplement, Fig. 6 to 8",
     CHOOSE,
     (
-        Condition("full", "Choose the most correct answer.", frozenset((IMAGE, QUESTION, CHOICES)), WORKERS),
-        Condition(
-            "no-question",
-            "The question is hidden. Choose the answer that is most related to the image, as well as you can.",
-            frozenset((IMAGE, CHOICES)),
-            WORKERS,
-        ),
-        Condition(
-            "no-image",
-            "The image is hidden. Use your common sense to choose the most correct answer.",
-            frozenset((QUESTION, CHOICES)),
-            WORKERS,
-        ),
+        Condition("full", "Choose the most correct answer.", (IMAGE, QUESTION, CHOICES), WORKERS),
+        Condition("no-question", HIDDEN_QUESTION, (IMAGE, CHOICES), WORKERS),
+        Condition("no-image", HIDDEN_IMAGE, (QUESTION, CHOICES), WORKERS),
     ),
     results=_outcome,
     reads=read_choices,
@@ -77,19 +68,20 @@ CONDITIONS = StudyKind(
 def _required(answered: Sequence[Answered]) -> Outcome:
     table, items = [], []
     for condition, found in by_condition(answered).items():
-        questions = by_item(found)
-        options = KINDS[condition].options
+        questions, options = by_item(found), REQUIREMENTS.condition(condition).options
         chosen = Counter(one.value for one in found)
         row = summary(condition, found, values(questions))
         row |= {f"share_{name}": chosen[index] / len(found) for index, name in enumerate(options)}
         if condition == COMMONSENSE:
-            yes = [sum(one.value == YES for one in of_question) for of_question in questions.values()]
+            yes = [sum(one.value == YES for one in answers) for answers in questions.values()]
             row |= {f"questions_with_{least}_yes": sum(n >= least for n in yes) / len(yes) for least in VOTES}
         table.append(row)
-        items += [{"condition": condition, **votes(of_question, options)} for of_question in questions.values()]
+        items += [{"condition": condition, **votes(answers, options)} for answers in questions.values()]
     return Outcome({"conditions": table}, table, items, bars=vote_bars)
 
 
+KNOWLEDGE = "Does answering this question require knowledge that is not in the image?"
+YOUNGEST = "What is the youngest age group that can answer this question?"
 REQUIREMENTS = StudyKind(
     "requirements",
     "What do these questions require?",
@@ -97,25 +89,12 @@ REQUIREMENTS = StudyKind(
     "Antol et al. 2015, Sect. 4.3",
     CHOOSE,
     (
-        Condition(
-            COMMONSENSE,
-            "Does answering this question require knowledge that is not in the image?",
-            frozenset((IMAGE, QUESTION)),
-            annotators=10,
-            options=("yes", "no"),
-        ),
-        Condition(
-            AGE,
-            "What is the youngest age group that can answer this question?",
-            frozenset((IMAGE, QUESTION)),
-            annotators=10,
-            options=AGES,
-        ),
+        Condition(COMMONSENSE, KNOWLEDGE, (IMAGE, QUESTION), annotators=10, options=("yes", "no")),
+        Condition(AGE, YOUNGEST, (IMAGE, QUESTION), annotators=10, options=AGES),
     ),
     results=_required,
     reads=read_questions,
 )
-KINDS = {one.name: one for one in REQUIREMENTS.conditions}
 
 
 def _marked(answered: Sequence[Answered]) -> Outcome:
@@ -129,16 +108,16 @@ def _marked(answered: Sequence[Answered]) -> Outcome:
                 ratings.setdefault((one.item.question_id, index), []).append(verdict)
     row = summary("full", answered, list(ratings.values()))
     if usable:
-        row |= measures.share(usable, lambda one: one.item.known["label"] in one.value["correct"], "label_correct")
+        row |= share(usable, lambda one: one.item.known["label"] in one.value["correct"], "label_correct")
     names = ("label_rejected", "ambiguous", "bad_question")
     shares = {name: sum(bool(item[name]) for item in items) / len(items) for name in names}
 
     def write(folder: Path) -> None:
-        found = []
-        for one in answered:
-            pairs = zip([""] if one.value == BAD else one.item.choices, _verdicts(one), strict=True)
-            judge = f"annotator {one.annotator}"
-            found += [Verdict(one.item.question_id, choice, verdict, judge) for choice, verdict in pairs]
+        found = [
+            Verdict(one.item.question_id, choice, verdict, f"annotator {one.annotator}")
+            for one in answered
+            for choice, verdict in zip([""] if one.value == BAD else one.item.choices, _verdicts(one), strict=True)
+        ]
         write_verdicts(folder / VERDICTS, found)
 
     usage = [f"vqa-mc remedy DATASET --word-vectors corpus --reject FOLDER/{VERDICTS} --output OUTPUT"]
@@ -156,11 +135,8 @@ def _verdicts(one: Answered) -> list[str]:
     """The verdict on each choice, or that on a bad question."""
     if one.value == BAD:
         return [BAD_QUESTION]
-    verdicts = [WRONG] * len(one.item.choices)
-    for name, verdict in (("correct", CORRECT), ("unsure", UNSURE)):
-        for index in one.value[name]:
-            verdicts[index] = verdict
-    return verdicts
+    marks = dict.fromkeys(one.value["correct"], CORRECT) | dict.fromkeys(one.value["unsure"], UNSURE)
+    return [marks.get(index, WRONG) for index in range(len(one.item.choices))]
 
 
 def _mark_votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
@@ -188,20 +164,14 @@ def _mark_votes(answers: Sequence[Answered]) -> Mapping[str, Any]:
     }
 
 
+ALL_CORRECT = "Mark every choice that is a correct answer: none, one or several. Mark “unsure” if it may be correct."
 AMBIGUITY = StudyKind(
     "ambiguity",
     "Which answers are correct?",
     "people mark every choice that is correct; the label is not shown",
     "after the validations of Chao et al. 2018, Sect. 5.2",
     MARK,
-    (
-        Condition(
-            "full",
-            "Mark every choice that is a correct answer: none, one or several. Mark “unsure” if it may be correct.",
-            frozenset((IMAGE, QUESTION, CHOICES)),
-            annotators=2,
-        ),
-    ),
+    (Condition("full", ALL_CORRECT, (IMAGE, QUESTION, CHOICES), annotators=2),),
     results=_marked,
     reads=read_choices,
 )

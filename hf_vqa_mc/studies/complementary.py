@@ -22,7 +22,7 @@ from hf_vqa_mc.sources.vqa2 import pairs_name
 from hf_vqa_mc.sources.vqa_files import ANSWERS, V2
 from hf_vqa_mc.studies import kind
 from hf_vqa_mc.studies.items import Material, with_images
-from hf_vqa_mc.studies.kind import NONE, Answered, Item, Outcome
+from hf_vqa_mc.studies.kind import IMAGE, NONE, QUESTION, Answered, Condition, Item, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import by_item, most_frequent, summary, values
 from hf_vqa_mc.studies.options import StudyOptions
 from hf_vqa_mc.studies.writing import BRIEF, rows_first, texts_of
@@ -60,20 +60,27 @@ def _picked(answered: Sequence[Answered]) -> Outcome:
     for answers in questions.values():
         item, picks = answers[0].item, [one.value for one in answers]
         pick, candidates = most_frequent(picks), item.known["candidates"]
-        row = {"question_id": item.question_id, "image_id": item.known["image_id"], "question": item.question}
-        row |= {"answer": item.choices[0], "picked": pick}
-        row["picked_image_id"] = "" if pick == NONE else candidates[pick]
-        row["votes"] = [picks.count(number) for number in range(NONE, len(candidates))]
-        items.append({**row, "answers": len(answers)})
+        items.append(
+            {
+                "question_id": item.question_id,
+                "image_id": item.known["image_id"],
+                "question": item.question,
+                "answer": item.choices[0],
+                "picked": pick,
+                "picked_image_id": "" if pick == NONE else candidates[pick],
+                "votes": [picks.count(number) for number in range(NONE, len(candidates))],
+                "answers": len(answers),
+            }
+        )
     items.sort(key=lambda row: (row["picked"] != NONE, row["question_id"]))
-    possible = [row["picked"] for row in items if row["picked"] != NONE]
+    possible = [row for row in items if row["picked"] != NONE]
     row = summary("full", answered, values(questions)) | {
         "share_not_possible": 1 - len(possible) / len(items),
-        "share_nearest": sum(not pick for pick in possible) / len(items),
+        "share_nearest": sum(row["picked"] == 0 for row in possible) / len(items),
     }
 
     def write(folder: Path) -> None:
-        (folder / PICKS).write_bytes(b"".join(map(json_bytes, (one for one in items if one["picked"] != NONE))))
+        (folder / PICKS).write_bytes(b"".join(map(json_bytes, possible)))
 
     usage = [f"vqa-mc study create DATASET CONFIG --kind picked-answers --candidates FOLDER/{PICKS}"]
     return Outcome({"conditions": [row]}, [row], items, write, usage=usage)
@@ -95,10 +102,8 @@ def read_picks(options: StudyOptions, progress: Progress) -> Material:
     assert path is not None  # noqa: S101  checked by new_study
     for number, pick in json_lines(path):
         records = Records([pick], partial("{}, line {}".format, path, number))
-        question_id, image_id, picked, question, answer = (
-            records.filled_texts(name)[0]
-            for name in ("question_id", "image_id", "picked_image_id", "question", "answer")
-        )
+        fields = ("question_id", "image_id", "picked_image_id", "question", "answer")
+        question_id, image_id, picked, question, answer = (records.filled_texts(name)[0] for name in fields)
         row = rows.get(question_id, {})
         if len(row.get("answers") or []) != ANSWERS or not {*picked, *image_id, *question_id} <= NUMBERS:
             raise InputError(
@@ -140,12 +145,11 @@ def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:
     """Write questions, annotations and pairs of the questions with ten answers, if there are any."""
     if not complete:
         return
-    subsets = {split: subset for subset, split in V2.subsets.items()}
     questions, annotations, pairs = dict[int, Any](), dict[int, Any](), []
     for answers in complete.values():
         item, original = answers[0].item, answers[0].item.known["original"]
-        picked = {"question_id": item.question_id, "image_id": item.known["image_id"]}
-        picked |= {"answer": rows_first(answers).value["text"]}
+        text = rows_first(answers).value["text"]
+        picked = {"question_id": item.question_id, "image_id": item.known["image_id"], "answer": text}
         old = [(text, "") for text in original["answers"]]
         new = [(one.value["text"], one.value["confidence"]) for one in answers]
         pairs.append([int(original["question_id"]), int(item.question_id)])
@@ -162,7 +166,8 @@ def _write_vqa2(folder: Path, complete: dict[str, list[Answered]]) -> None:
                     for number, (text, sure) in enumerate(given, start=1)
                 ],
             }
-    subset = subsets.get(next(iter(complete.values()))[0].item.known["split"], "val2014")
+    split = item.known["split"]  # the same of all
+    subset = next((one for one, other in V2.subsets.items() if other == split), "val2014")
     write_json(folder / V2.questions_name(subset), {"questions": list(questions.values())})
     write_json(folder / V2.annotations_name(subset), {"annotations": list(annotations.values())})
     write_json(folder / pairs_name(subset), pairs)
@@ -178,31 +183,28 @@ def answer_type(texts: Sequence[str]) -> str:
     return "yes/no" if found in ("yes", "no") else "number" if found.isdecimal() else "other"
 
 
-PICKER = kind.StudyKind(
+PICK = (
+    "Pick an image for which the question makes sense too, and the answer is different. What the question takes for "
+    "granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so."
+)
+PICKER = StudyKind(
     "picker",
     "Same question, other answer",
     "people pick, of the most similar images, one for which the question makes sense and has another answer",
     "Goyal et al. 2017, Sect. 3",
     kind.CHOOSE_IMAGE,
-    (
-        kind.Condition(
-            "full",
-            "Pick an image for which the question makes sense too, and the answer is different. What the question "
-            "takes for granted must be true: “What is the woman doing?” needs a woman. If no image fits, say so.",
-            frozenset((kind.IMAGE, kind.QUESTION, kind.ANSWER)),
-        ),
-    ),
+    (Condition("full", PICK, (IMAGE, QUESTION, kind.ANSWER)),),
     results=_picked,
     reads=read_candidates,
     needs="candidates",
 )
-PICKED_ANSWERS = kind.StudyKind(
+PICKED_ANSWERS = StudyKind(
     "picked-answers",
     "Answer questions",
     "ten people write the answer for the picked image; the results are files in VQA2's layout",
     "Goyal et al. 2017, Sect. 3",
     kind.WRITE_WITH_CONFIDENCE,
-    (kind.Condition("full", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=ANSWERS),),
+    (Condition("full", BRIEF, (IMAGE, QUESTION), annotators=ANSWERS),),
     results=_pairs,
     reads=read_picks,
     needs="candidates",

@@ -73,12 +73,12 @@ class Finished:
         items = {item.question_id: item for item in self.study.items.values()}
         cards = []
         for row in self.outcome.items[:SHOWN]:
-            pictures = items[row["question_id"]].pictures[: 1 if self.study.kind.form.candidates else None]
             lines = [
                 {"text": text, "votes": votes, "share": votes / row["answers"], "label": label}
                 for text, votes, label in self.outcome.bars(row)
             ]
-            image = picture_values([self.study.picture(one) for one in pictures], absent="no image")
+            pictures = list(map(self.study.picture, items[row["question_id"]].pictures))
+            image = picture_values(pictures, absent="no image")
             cards.append({**row, **image, "bars": lines, "condition": row.get("condition", "")})
         questions = count(len({row["question_id"] for row in self.outcome.items}))
         answers = count(sum(not one.item.control for one in self.answered))
@@ -104,12 +104,11 @@ class Finished:
 
 def finished(study: Study, passed: float = PASSED) -> Finished:
     """The results of a study."""
-    answered = study.answers()
-    form = study.kind.form
-    checks: dict[int, list[bool]] = {}
+    answered, checks = study.answers(), dict[int, list[bool]]()
     for one in answered:
         if one.item.control:
-            checks.setdefault(one.annotator, []).append(form.passed(one.value, one.item.known["expected"]))
+            is_passed = study.kind.form.passed(one.value, one.item.known["expected"])
+            checks.setdefault(one.annotator, []).append(is_passed)
     excluded = sorted(number for number, results in checks.items() if sum(results) < passed * len(results))
     counted = [one for one in answered if not one.item.control and one.annotator not in excluded]
     if not counted and excluded:

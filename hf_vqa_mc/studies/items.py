@@ -5,8 +5,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import accumulate
+from typing import Any
 
-from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.loading import NoChoices, chosen_split
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.errors import InputError, shown, unknown_name
@@ -40,21 +41,23 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
     """
     kind = STUDIES[options.kind]
     known = [one.name for one in kind.conditions]
-    for one in set(options.conditions) - set(known):
-        raise unknown_name(f"condition of a study of {kind.name}", one, known)
-    conditions = [one for one in known if not options.conditions or one in options.conditions]
-    given = {"candidates": options.candidates is not None, "captions": bool(options.captions)}
-    takes = {kind.needs, *(["captions"] if any(CAPTION in kind.condition(name).shows for name in conditions) else [])}
-    for name, wanted in given.items():
-        if wanted != (name in takes):
-            verb = "does not apply to" if wanted else "is needed by"
-            raise InputError(f"--{name} {verb} a study of {kind.name} ({', '.join(conditions)})")
+    for name in set(options.conditions) - set(known):
+        raise unknown_name(f"condition of a study of {kind.name}", name, known)
+    conditions = [one for one in kind.conditions if not options.conditions or one.name in options.conditions]
+    seen = {part for one in conditions for part in one.shows}
+    for name, given, taken in (
+        ("candidates", options.candidates is not None, kind.needs == "candidates"),
+        ("captions", bool(options.captions), CAPTION in seen),
+    ):
+        if given != taken:
+            verb = "does not apply to" if given else "is needed by"
+            raise InputError(f"--{name} {verb} a study of {kind.name} ({', '.join(one.name for one in conditions)})")
     material: Material = kind.reads(options, progress)
     drawn = SeededRng(options.seed, "study").shuffled(range(len(material.items)))[: options.sample]
     items = [material.items[row] for row in drawn]
     if options.captions:
         items = _captioned(items, options)
-    if any(IMAGE in kind.condition(name).shows for name in conditions):
+    if IMAGE in seen:
         items, pictures = _with_pictures(material, items, kind.form.candidates, progress)
     else:
         items, pictures = [replace(item, pictures=[]) for item in items], []
@@ -62,7 +65,7 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
         study=secrets.token_hex(8),
         kind=kind.name,
         dataset=material.name,
-        annotators={name: options.annotators or kind.condition(name).annotators for name in conditions},
+        annotators={one.name: options.annotators or one.annotators for one in conditions},
         per_page=options.per_page,
         controls_per_page=options.controls,
         join=secrets.token_urlsafe(18),
@@ -102,6 +105,7 @@ def _with_pictures(
 
 
 def _jpeg(content: bytes | None, side: int, location: str) -> bytes:
+    """An image without metadata and at most so large."""
     from hf_vqa_mc.report.thumbnails import small_image
 
     if content is None:
@@ -140,27 +144,22 @@ def read_choices(options: StudyOptions, progress: Progress) -> Material:
     if split.images is None and split.images_missing:
         raise InputError(f"{split.location}: {split.images_missing}")
     answers, image_ids = (split.rows[name].to_pylist() for name in ("answers", "image_id"))
-    images: list[Callable[[], bytes | None]] = []
-    files: list[list[int]] = []
-    for row in questions.image_rows:
-        count = split.images.count(row) if split.images else 0
-        files.append(list(range(len(images), len(images) + count)))
-        images += [partial(_file, split, row, at) for at in range(count)]
-    items = []
+    counts = [questions.source.count(row) if questions.source else 0 for row in questions.image_rows]
+    files = [(row, at) for row, count in zip(questions.image_rows, counts, strict=True) for at in range(count)]
+    ends, items = [0, *accumulate(counts)], []
+
+    def read(row: int, at: int) -> bytes | None:
+        contents = questions.source.read(row) if questions.source else ()
+        return contents[at] if contents else None
+
     for row, question_id in enumerate(questions.question_ids):
         texts, image = questions.choices[row], questions.images[row]
         known = {"image_id": image_ids[row], "label": labels[row], "order": [*questions.order(row)]}
         known["answers"] = answers[row] or [texts[labels[row]]]
-        pictures = files[image] if image >= 0 else []
+        pictures = list(range(ends[image], ends[image + 1])) if image >= 0 else []
         items.append(Item(question_id, questions.questions[row], texts, pictures, known=known))
     name = ", ".join(filter(None, [public_name(benchmark.dataset), benchmark.config, split.name]))
-    return Material(name, items, images, benchmark.notes)
-
-
-def _file(split: Split, row: int, at: int) -> bytes | None:
-    """An image of a row."""
-    contents = split.images.read(row) if split.images else ()
-    return contents[at] if contents else None
+    return Material(name, items, [partial(read, *one) for one in files], benchmark.notes)
 
 
 def read_questions(options: StudyOptions, progress: Progress) -> Material:
@@ -200,10 +199,10 @@ def with_images(
     wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
     numbers = {image_id: number for number, image_id in enumerate(wanted)}
 
-    folder = options.images
-    source = cache(
-        lambda: find_by_id(folder, wanted) if folder else dataset_images(options.dataset_name, config).source
-    )
+    @cache
+    def source() -> Any:  # noqa: ANN401  a source of images by id
+        folder = options.images
+        return find_by_id(folder, wanted) if folder else dataset_images(options.dataset_name, config).source
 
     def read(image_id: str) -> bytes | None:
         return source().read(image_id) if image_id in source() else None

@@ -4,7 +4,7 @@ They choose one, mark several, choose an image, or write. An answer comes from a
 `Form.check` returns it in one spelling.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,6 @@ from hf_vqa_mc.errors import InputError, shown
 
 IMAGE, QUESTION, CHOICES, CAPTION, ANSWER = "image", "question", "choices", "caption", "answer"
 """What a condition can show: the image (or images), the question, the choices, a caption, the known answer."""
-
-
 LONGEST_TEXT = 200  # maximum number of characters of a written answer
 CONFIDENCES = ("no", "maybe", "yes")
 """Answers to "do you think you were able to answer the question correctly?" (Antol et al. 2015, Sect. 3)."""
@@ -61,7 +59,7 @@ class Condition:
 
     name: str
     instruction: str
-    shows: frozenset[str]  # of IMAGE, QUESTION, CHOICES, CAPTION, ANSWER
+    shows: Collection[str]  # of IMAGE, QUESTION, CHOICES, CAPTION, ANSWER
     annotators: int = 1  # default number of annotators per question
     options: tuple[str, ...] = ()  # the same choices for all questions, instead of their own
 
@@ -130,10 +128,10 @@ def _marks(value: object, size: int) -> Any:  # noqa: ANN401  JSON
         raise InputError(f"answer {shown(value)}: expected the correct and the uncertain choices")
     if any(type(one) is not list or len(one) > size for one in value.values()):
         raise InputError(f"answer {shown(value)}: expected lists of choices")
-    marks = {name: sorted({_index(one, size) for one in value[name]}) for name in ("correct", "unsure")}
-    if set(marks["correct"]) & set(marks["unsure"]):
+    correct, unsure = ({_index(one, size) for one in value[name]} for name in ("correct", "unsure"))
+    if correct & unsure:
         raise InputError(f"answer {shown(value)}: a choice is both correct and uncertain")
-    return marks
+    return {"correct": sorted(correct), "unsure": sorted(unsure)}
 
 
 def _written(confidence: bool) -> Callable[[Any, int], Any]:

@@ -17,19 +17,16 @@ V = TypeVar("V", bound=Hashable)
 
 def by_item(answered: Sequence[Answered]) -> dict[str, list[Answered]]:
     """The answers to each question, by question_id."""
-    return _grouped(answered, lambda one: one.item.question_id)
+    found: dict[str, list[Answered]] = {}
+    for one in answered:
+        found.setdefault(one.item.question_id, []).append(one)
+    return found
 
 
 def by_condition(answered: Sequence[Answered]) -> dict[str, list[Answered]]:
-    """The answers in each condition."""
-    return _grouped(answered, lambda one: one.condition)
-
-
-def _grouped(answered: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, list[Answered]]:
-    found: dict[str, list[Answered]] = {}
-    for one in answered:
-        found.setdefault(key(one), []).append(one)
-    return found
+    """The answers in each condition, in the order of their first answers."""
+    conditions = dict.fromkeys(one.condition for one in answered)
+    return {name: [one for one in answered if one.condition == name] for name in conditions}
 
 
 def votes(answers: Sequence[Answered], choices: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -125,15 +126,9 @@ class Study:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Exclude other threads and processes; all changes are on the disk at the end, or none."""
-        with self._lock:
-            try:
-                self._database.execute("BEGIN IMMEDIATE")
-                yield self._database
-                self._database.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # SQLite may have ended it already
-                    self._database.execute("ROLLBACK")
-                raise
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            yield self._database
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401  as sqlite3
         with self._lock:
@@ -239,11 +234,10 @@ class Study:
             raise InputError(f"task {task} is not one of this annotator's")
         item, condition = found
         answer = json.dumps(self.kind.form.check(value, self.size(item, condition)))
-        taken = "SELECT count(*) FROM assignment WHERE item = ? AND condition = ? AND NOT returned"
+        query = """SELECT returned, page, (SELECT count(*) FROM assignment AS other WHERE other.item = assignment.item
+                   AND other.condition = assignment.condition AND NOT other.returned) FROM assignment WHERE id = ?"""
         with self._transaction() as database:
-            row = "SELECT returned, item, page FROM assignment WHERE id = ?"
-            returned, item_id, page = database.execute(row, (task,)).fetchone()
-            others = database.execute(taken, (item_id, condition)).fetchone()[0]
+            returned, page, others = database.execute(query, (task,)).fetchone()
             if returned and others >= self.settings.annotators[condition] and not item.control:
                 return False
             update = "UPDATE assignment SET answer = ?, seconds = ?, answered = ?, returned = 0 WHERE id = ?"
@@ -263,16 +257,15 @@ class Study:
 
     def progress(self) -> Mapping[str, tuple[int, int]]:
         """Answers so far and answers wanted, attention checks excluded, by condition."""
-        query = """SELECT count(*) FROM assignment JOIN item ON item.id = item
-                   WHERE condition = ? AND answer IS NOT NULL AND NOT control"""
+        done = Counter(one.condition for one in self.answers() if not one.item.control)
         items = sum(not item.control for item in self.items.values())
-        return {name: (self._rows(query, name)[0][0], items * each) for name, each in self.settings.annotators.items()}
+        return {name: (done[name], items * each) for name, each in self.settings.annotators.items()}
 
     def answers(self) -> list[Answered]:
         """All answers, attention checks included, in the order in which they came."""
         query = """SELECT item, condition, annotator, answer, seconds, answered FROM assignment
                    WHERE answer IS NOT NULL ORDER BY answered, id"""
         return [
-            Answered(self.items[item], condition, annotator, json.loads(answer), seconds, answered)
-            for item, condition, annotator, answer, seconds, answered in self._rows(query)
+            Answered(self.items[item], condition, annotator, json.loads(answer), *times)
+            for item, condition, annotator, answer, *times in self._rows(query)
         ]

@@ -50,14 +50,13 @@ class Pages:
     def annotate(self, request: "Request") -> "Response":
         """The annotator's open page; without one, a button to get the next."""
         annotator = self._annotator(request.path_params["token"])
-        page = self.study.open_page(annotator)
-        if page is None:
-            answered = self.study.answered_by(annotator)
-            lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
-            lines.append("This address is your personal link: keep it to come back later.")
-            start = "page", "More questions" if answered else "Start"
-            return self._message(self.study.kind.title, lines, start=start)
-        return self._page(page)
+        if (page := self.study.open_page(annotator)) is not None:
+            return self._page(page)
+        answered = self.study.answered_by(annotator)
+        lines = [f"You have answered {answered:,} questions. Thank you."] if answered else []
+        lines.append("This address is your personal link: keep it to come back later.")
+        start = "page", "More questions" if answered else "Start"
+        return self._message(self.study.kind.title, lines, start=start)
 
     def next_page(self, request: "Request") -> "Response":
         """Give the annotator a page."""
@@ -107,18 +106,20 @@ class Pages:
 
     def picture(self, request: "Request") -> "Response":
         """An image of a question that the annotator was given, if its condition shows images."""
+        from starlette.exceptions import HTTPException
         from starlette.responses import Response
 
         found = self.study.task(self._annotator(request.path_params["token"]), request.path_params["task"])
         number = request.path_params["number"]
         if found is None or not self._shows(IMAGE, *found) or number >= len(found[0].pictures):
-            raise _NotFound
+            raise HTTPException(404)
         return Response(self.study.picture(found[0].pictures[number]), media_type="image/jpeg", headers=HEADERS)
 
     def _annotator(self, token: str) -> int:
-        annotator = self.study.annotator(token)
-        if annotator is None:
-            raise _NotFound
+        from starlette.exceptions import HTTPException
+
+        if (annotator := self.study.annotator(token)) is None:
+            raise HTTPException(404)
         return annotator
 
     def _shows(self, part: str, item: Item, condition: str) -> bool:
@@ -165,10 +166,6 @@ class Pages:
         }
 
 
-class _NotFound(Exception):
-    """There is no such page for this link."""
-
-
 def application(study: Study, joinable: bool = True) -> "Starlette":
     """The pages of a study as an ASGI application, see `Pages`."""
     from starlette.applications import Starlette
@@ -195,7 +192,7 @@ def application(study: Study, joinable: bool = True) -> "Starlette":
         Route("/a/{token}/answer", pages.save, methods=["POST"]),
         Route("/a/{token}/picture/{task:int}/{number:int}", pages.picture),
     ]
-    handlers = {InputError: invalid, _NotFound: missing, 404: missing, sqlite3.Error: unsaved}
+    handlers = {InputError: invalid, 404: missing, sqlite3.Error: unsaved}
     return Starlette(routes=routes, exception_handlers=handlers)
 
 

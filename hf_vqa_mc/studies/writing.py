@@ -10,7 +10,7 @@ from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.vqa_normalisation import normalised
 from hf_vqa_mc.studies import kind
 from hf_vqa_mc.studies.items import read_questions
-from hf_vqa_mc.studies.kind import Answered, Outcome
+from hf_vqa_mc.studies.kind import Answered, Condition, Outcome, StudyKind
 from hf_vqa_mc.studies.measures import by_condition, by_item, most_frequent, share, summary, with_predictions
 
 CONSENSUS = 3  # known answers of a question from which on an answer is scored by their consensus, else by equality
@@ -32,18 +32,15 @@ def texts_of(answers: Sequence[Answered]) -> list[str]:
 def _outcome(answered: Sequence[Answered], majority: bool = False) -> Outcome:
     table, items, predictions = list[dict[str, Any]](), list[dict[str, Any]](), {}
     for condition, found in by_condition(answered).items():
-        questions = by_item(found)
-        rows = [_question(of_question, condition) for of_question in questions.values()]
-        one_each = [rows_first(of_question) for of_question in questions.values()]
+        questions = by_item(found).values()
+        rows, one_each = [_question(answers, condition) for answers in questions], list(map(rows_first, questions))
         scored = [replace(one, annotator=number) for number, one in enumerate(one_each)] if majority else found
         measured = {}
         if all(one.item.known.get("answers") for one in scored):
             measured = share(scored, lambda one: score(one.value["text"], one.item.known["answers"]), "accuracy")
-        ratings = list(map(texts_of, questions.values()))
-        table.append(summary(condition, found, ratings, measured) | _confidence(found, rows))
+        table.append(summary(condition, found, list(map(texts_of, questions)), measured) | _confidence(found, rows))
         items += rows
-        pairs = ((one.item.question_id, one.value["text"]) for one in one_each)
-        predictions[condition] = [{"question_id": name, "answer": text} for name, text in pairs]
+        predictions[condition] = [{name: row[name] for name in ("question_id", "answer")} for row in rows]
     items.sort(key=lambda row: (row["same"] / row["answers"], row["condition"], row["question_id"]))
     return with_predictions(table, items, _bars, predictions)
 
@@ -89,32 +86,27 @@ def _confidence(answered: Sequence[Answered], rows: Sequence[Mapping[str, Any]])
 
 
 BRIEF = "Answer with a word or a brief phrase, not a sentence; state facts, not opinions."
-ANSWERS = kind.StudyKind(
+ANSWERS = StudyKind(
     "answers",
     "Answer questions",
     "people write answers, with their confidence: with the image, without it, or with only a caption",
     "Antol et al. 2015, Sect. 3 (ten answers), 4.3 and 4.4 (three without the image)",
     kind.WRITE_WITH_CONFIDENCE,
     (
-        kind.Condition("image", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=10),
-        kind.Condition("question", f"The image is hidden: guess. {BRIEF}", frozenset((kind.QUESTION,)), annotators=3),
-        kind.Condition(
-            "caption",
-            f"The image is hidden: use its caption. {BRIEF}",
-            frozenset((kind.QUESTION, kind.CAPTION)),
-            annotators=3,
-        ),
+        Condition("image", BRIEF, (kind.IMAGE, kind.QUESTION), annotators=10),
+        Condition("question", f"The image is hidden: guess. {BRIEF}", (kind.QUESTION,), annotators=3),
+        Condition("caption", f"The image is hidden: use its caption. {BRIEF}", (kind.QUESTION, kind.CAPTION), 3),
     ),
     results=_outcome,
     reads=read_questions,
 )
-MAJORITY = kind.StudyKind(
+MAJORITY = StudyKind(
     "majority",
     "Answer questions",
     "people write answers, and the majority of five counts",
     "Hudson and Manning 2019 (GQA), Sect. 4.1",
     kind.WRITE,
-    (kind.Condition("full", BRIEF, frozenset((kind.IMAGE, kind.QUESTION)), annotators=5),),
+    (Condition("full", BRIEF, (kind.IMAGE, kind.QUESTION), annotators=5),),
     results=partial(_outcome, majority=True),
     reads=read_questions,
 )

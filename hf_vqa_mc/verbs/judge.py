@@ -25,7 +25,7 @@ class JudgeResult(Result):
 
     def report(self) -> Report:
         """A table with a line per group of decoys, notes, and the files."""
-        from hf_vqa_mc.evaluation.judging import WORDNET, interval
+        from hf_vqa_mc.evaluation.judging import WORDNET
 
         done, figures = self.judgement, self.judgement.figures
         yield f"{figures['judge']} on {done.location}: {counted(done.n_rows, 'question')}"
@@ -33,14 +33,16 @@ class JudgeResult(Result):
         shares |= {} if done.judge == WORDNET else {"flagged by WordNet": "wordnet"}
         groups = figures["groups"]
         columns = {"": [one["name"] for one in groups], "decoys": [f"{one['decoys']:,}" for one in groups]}
-        columns |= {heading: [interval(one[key]) for one in groups] for heading, key in shares.items()}
+        columns |= {heading: [one[key].percent() for one in groups] for heading, key in shares.items()}
         yield TextTable(columns, ("",), ("",))
         yield from done.notes()
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in judge.json; fractions."""
-        return {**self.judgement.figures, "written": [str(path) for path in self.written]}
+        from hf_vqa_mc.evaluation.figures import in_json
+
+        return {**in_json(self.judgement.figures), "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> Frame:
         """One row per decoy: question_id, choice, decoy kind, question type, verdict; flagged by WordNet; label."""
@@ -55,6 +57,7 @@ class JudgeResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write verdicts.csv and judge.json to a folder, without the replies."""
         from hf_vqa_mc.data.verdicts import write_verdicts
+        from hf_vqa_mc.evaluation.figures import in_json
         from hf_vqa_mc.io.atomic import write_json
         from hf_vqa_mc.io.outputs import check_folder
 
@@ -62,7 +65,7 @@ class JudgeResult(Result):
         check_folder(folder, "path")
         folder.mkdir(exist_ok=True)
         write_verdicts(folder / VERDICTS, self.judgement.verdicts(), overwrite)
-        write_json(folder / RESULTS, self.judgement.figures, 1)
+        write_json(folder / RESULTS, in_json(self.judgement.figures), 1)
         return [folder / VERDICTS, folder / RESULTS]
 
 

@@ -208,27 +208,6 @@ def test_score_writes_what_is_compared(tmp_path):
     assert "independent" not in repr(result)
 
 
-def test_a_resumed_run_is_compared_as_if_it_had_never_stopped(runs, tmp_path):
-    class Stops(Sees):
-        left = 30
-
-        def generate(self, prompts):
-            self.left -= len(prompts)
-            if self.left < 0:
-                raise ConnectionError("the server died")
-            return super().generate(prompts)
-
-    whole, run = worlds.benchmark(80), tmp_path / "strong"
-    with pytest.raises(ConnectionError):
-        vm.evaluate(whole, model=Stops(1, 0, "sees"), output=run)
-    with pytest.raises(vm.InputError, match=r"not finished \(results.json is missing\); run it again to resume it"):
-        vm.compare([runs / "weak", run])
-    vm.evaluate(whole, model=Sees(1, 0, "sees"), output=run)
-    vm.evaluate(whole, model=Sees(1, 0, "sees"), output=tmp_path / "at-once")
-    one, other = (vm.compare([runs / "weak", folder]).to_dict() for folder in (run, tmp_path / "at-once"))
-    assert one == other
-
-
 def test_files_are_written_by_suffix(runs, tmp_path):
     result = vm.compare([runs / "weak", runs / "strong"], by="question_type", output=tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text()) == json.loads(json.dumps(result.to_dict()))
@@ -253,14 +232,8 @@ def test_changed_questions_are_listed_with_scores_and_picks(runs, tmp_path, suff
     assert CliRunner().invoke(app, arguments).exit_code == 0
     read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[suffix]
     found = read(path)
-    assert list(found) == [
-        "question_id",
-        "question_type",
-        "weak score",
-        "strong score",
-        "weak picked",
-        "strong picked",
-    ]
+    runs_columns = [f"{name} {what}" for what in ("score", "picked") for name in ("weak", "strong")]
+    assert list(found) == ["question_id", "question_type", *runs_columns]
     rows = [pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")]
     differ = rows[0].full_score != rows[1].full_score
     assert found.question_id.tolist() == rows[0].question_id[differ].tolist()
@@ -356,6 +329,8 @@ def bad_inputs(folder):
     (folder / "broken.json").write_text("{")
     (folder / "list.json").write_text("[]")
     (folder / "empty").mkdir()
+    stopped = write_run(folder / "stopped", numbered([1]))
+    (stopped / "results.json").rename(stopped / "run.json")
     damaged = write_run(folder / "damaged", numbered([1]))
     (damaged / "rows.parquet").write_bytes(b"PAR1")
     return [
@@ -363,6 +338,7 @@ def bad_inputs(folder):
         ([good, good], {}, "is given twice; remove one"),
         ([good, folder / "none"], {}, "none: no such folder or file; expected"),
         ([good, folder / "empty"], {}, "results.json is missing; expected a folder of vqa-mc evaluate"),
+        ([good, stopped], {}, r"not finished \(results.json is missing\); run it again to resume it"),
         ([good, folder / "without.json"], {}, "there are no scores of questions; expected a file of vqa-mc score"),
         ([good, folder / "other_tool.json"], {}, "other_tool.json: there are no scores of questions; expected"),
         ([good, folder / "broken.json"], {}, "broken.json: not JSON"),

@@ -87,8 +87,7 @@ def test_what_names_no_choice_is_unparsed_and_wrong():
             return ["I cannot see it." if "0" in prompt.question else "A" for prompt in prompts]
 
     result = vm.evaluate(worlds.benchmark(40), model=Silent(), inputs=["full"])
-    questions = [f"{at}" for at in range(40)]
-    assert result.to_pandas().unparsed[0] == sum("0" in name for name in questions)
+    assert result.to_pandas().unparsed[0] == sum("0" in str(at) for at in range(40))
     assert result.per_question["full_picked"].isna().sum() == result.to_pandas().unparsed[0]
 
 
@@ -96,22 +95,13 @@ def test_prompts_differ_only_in_what_they_hide():
     model = Sees()
     inputs = ["full", "no-image", "gray-image", "other-image", "no-question", "choices-only", "question-only"]
     vm.evaluate(worlds.benchmark(), model=model, inputs=inputs, sample=1)
-    texts = {
-        (prompt.text, None if prompt.picture is None else prompt.picture.getpixel((0, 0))) for prompt in model.prompts
-    }
-    assert len(texts) == 7
-    lettered = {text.removeprefix(text.partition("A. ")[0]) for text, _ in texts if "A. " in text}
-    assert len(lettered) == 1
-    grays = [
-        one for one in model.prompts if one.picture is not None and one.picture.getpixel((0, 0)) == (128, 128, 128)
-    ]
-    owns = [
-        one
-        for one in model.prompts
-        if one.picture is not None and one.text.startswith("Question") and one not in grays
-    ]
-    assert grays[0].picture.size == owns[0].picture.size
-    (alone,) = [text for text, image in texts if "A. " not in text]
+    pixels = [prompt.picture and prompt.picture.getpixel((0, 0)) for prompt in model.prompts]
+    texts = [prompt.text for prompt in model.prompts]
+    assert len(set(zip(texts, pixels, strict=True))) == 7
+    assert len({text.removeprefix(text.partition("A. ")[0]) for text in texts if "A. " in text}) == 1
+    full, gray = model.prompts[texts.index(texts[0])], model.prompts[pixels.index((128, 128, 128))]
+    assert gray.text == full.text and gray.picture.size == full.picture.size
+    (alone,) = [text for text in texts if "A. " not in text]
     assert alone.endswith("\nAnswer with a word or a short phrase.")
 
 
@@ -153,12 +143,14 @@ def test_a_resumed_run_asks_only_what_is_missing_and_gives_the_same(tmp_path):
     assert list(accuracy(more)) == ["full", "no-image", "gray-image"]
 
 
-def test_other_settings_or_another_folder_are_rejected(tmp_path):
-    vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "run")
+def test_other_settings_questions_contexts_or_folders_are_rejected(tmp_path):
+    frame = worlds.benchmark().assign(hint="a hint")
+    vm.evaluate(frame, model=AlwaysC(), output=tmp_path / "run")
     with pytest.raises(vm.InputError, match=r"has a run with model 'AlwaysC', now 'Sees'; choose another"):
-        vm.evaluate(worlds.benchmark(), model=Sees(), output=tmp_path / "run")
-    with pytest.raises(vm.InputError, match="has a run with questions_sha256 "):
-        vm.evaluate(worlds.benchmark(20), model=AlwaysC(), output=tmp_path / "run")
+        vm.evaluate(frame, model=Sees(), output=tmp_path / "run")
+    for other in (frame[:20], frame.assign(hint="another")):
+        with pytest.raises(vm.InputError, match="has a run with questions_sha256 "):
+            vm.evaluate(other, model=AlwaysC(), output=tmp_path / "run")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "text").write_text("")
     with pytest.raises(vm.InputError, match="that vqa-mc evaluate did not write"):
@@ -259,18 +251,6 @@ def test_choices_of_probability_zero_have_unknown_scores_and_the_run_is_stored(t
     assert again.per_question.equals(result.per_question)
 
 
-@pytest.mark.parametrize("score", [np.float32("nan"), np.inf])
-def test_a_score_that_is_not_a_number_ends_the_run_and_names_the_question(score):
-    class Odd:
-        def letter(self, prompts):
-            return [[0, 1, 2, score] for prompt in prompts]
-
-    with pytest.raises(
-        vm.InputError, match=r"'q0'.*: model Odd returned the score (nan|inf); expected numbers, or None"
-    ):
-        vm.evaluate(worlds.benchmark(), model=Odd(), inputs=["no-image"])
-
-
 def test_picks_labels_and_kinds_refer_to_the_choices_as_shown():
     decoys = [f"choice {at}" for at in range(6)]
     frame = worlds.benchmark(40).drop(columns=["choices", "label"])
@@ -300,13 +280,6 @@ def test_a_run_is_resumed_with_other_inputs_first_and_another_sample_but_not_wit
     model.version = "other"
     with pytest.raises(vm.InputError, match="has a run with model_version 'one', now 'other'"):
         evaluate(model, inputs=["full"])
-
-
-def test_other_contexts_are_other_questions(tmp_path):
-    frame = worlds.benchmark().assign(hint="a hint")
-    vm.evaluate(frame, model=Sees(), output=tmp_path / "run")
-    with pytest.raises(vm.InputError, match="has a run with questions_sha256 "):
-        vm.evaluate(frame.assign(hint="another"), model=Sees(), output=tmp_path / "run")
 
 
 def test_it_writes_figures_rows_and_a_page(tmp_path):
@@ -383,37 +356,55 @@ def test_wrong_options_are_named(options, message):
         vm.evaluate(worlds.benchmark(), **{"model": Sees(), **options})
 
 
-def test_inputs_that_a_model_or_a_method_cannot_be_shown_are_rejected():
-    class Blind(AlwaysC):
-        sees_images = False
+class Blind(AlwaysC):
+    sees_images = False
 
-        def scores(self, prompts):
-            return [[0] * len(prompt.choices) for prompt in prompts]
+    def scores(self, prompts):
+        return [[0] * len(prompt.choices) for prompt in prompts]
 
-        def likelihood(self, prompts):
-            return []
+    def likelihood(self, prompts):
+        return []
 
-    def rejected(message, **options):
-        with pytest.raises(vm.InputError, match=message):
-            vm.evaluate(worlds.benchmark(), **{"model": Blind(), "method": "generate", **options})
 
-    rejected("inputs=full: model Blind sees no images; use inputs no-image,choices-only")
-    rejected("inputs=question-only: method scores needs the choices", method="scores", inputs="question-only")
-    rejected("so it is the same as no-image; remove it", method="likelihood", inputs="no-image,question-only")
+@pytest.mark.parametrize(
+    ("method", "inputs", "message"),
+    [
+        ("generate", "full", "inputs=full: model Blind sees no images; use inputs no-image,choices-only"),
+        ("scores", "question-only", "inputs=question-only: method scores needs the choices"),
+        ("likelihood", "no-image,question-only", "so it is the same as no-image; remove it"),
+    ],
+)
+def test_inputs_that_a_model_or_a_method_cannot_be_shown_are_rejected(method, inputs, message):
+    with pytest.raises(vm.InputError, match=message):
+        vm.evaluate(worlds.benchmark(), model=Blind(), method=method, inputs=inputs)
+
+
+def test_a_benchmark_without_images_is_evaluated_without_them():
     frame = worlds.benchmark().drop(columns=["image", "image_id"])
     with pytest.raises(vm.InputError, match="inputs=full: the benchmark has no images"):
         vm.evaluate(frame, model=Sees())
     assert vm.evaluate(frame, model=Sees(), inputs="no-image").to_pandas().replies[0] == 24
 
 
-@pytest.mark.parametrize("reply", [None, 3, [0.5], ["x", "y", "z", "w"]])
-def test_replies_of_another_form_are_rejected(reply):
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (None, "model Odd returned None; expected a text, a list of scores or a Reply"),
+        (3, "model Odd returned 3; expected a text"),
+        (["x", "y", "z", "w"], r"model Odd returned \['x', 'y', 'z', 'w'\]; expected a text"),
+        ([0.5], "model Odd returned 1 scores for 4 choices"),
+        (Reply(), "model Odd returned no scores for 4 choices"),
+        ([0, 1, 2, np.float32("nan")], "'q0'.*: model Odd returned the score nan; expected numbers, or None"),
+        ([0, 1, 2, np.inf], "'q0'.*: model Odd returned the score inf; expected numbers, or None"),
+    ],
+)
+def test_replies_of_another_form_are_rejected(reply, message):
     class Odd:
         def scores(self, prompts):
             return [reply for prompt in prompts]
 
-    with pytest.raises(vm.InputError, match="model Odd returned"):
-        vm.evaluate(worlds.benchmark(), model=Odd())
+    with pytest.raises(vm.InputError, match=message):
+        vm.evaluate(worlds.benchmark(), model=Odd(), inputs=["no-image"])
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=200), st.integers(1, 60), st.integers(0, 5))

@@ -11,7 +11,6 @@ from hf_vqa_mc.data.verdicts import Verdict, read_verdicts, write_verdicts
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Reply
 from tests.evaluation import worlds
-from tests.evaluation.served import Served
 
 SAME = {"jet": {"plane"}}
 
@@ -105,11 +104,8 @@ def test_replies_that_cannot_be_read_and_missing_ones_give_no_verdict_and_are_co
 def test_wordnet_needs_no_model_and_writes_no_replies(tmp_path):
     for _ in range(2):
         result = vm.judge(benchmark(), model="wordnet", output=tmp_path / "run")
-    assert {path.name for path in (tmp_path / "run").iterdir()} - {".lock"} == {
-        "verdicts.csv",
-        "judge.json",
-        "run.json",
-    }
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names - {".lock"} == {"verdicts.csv", "judge.json", "run.json"}
     table = result.to_pandas()
     assert set(table.choice[table.verdict == "correct"]) == {"plane"}
     assert result.to_dict()["agreement"] is None and result.to_dict()["judge"] == "wordnet"
@@ -117,15 +113,8 @@ def test_wordnet_needs_no_model_and_writes_no_replies(tmp_path):
 
 def test_labels_give_precision_recall_and_f1(tmp_path):
     """People find q0's and q3's planes correct, q6's wrong, and q1's cat correct, which the judge misses."""
-    people = [
-        Verdict(f"q{row}", "plane", verdict, "a") for row, verdict in ((0, "correct"), (3, "correct"), (6, "wrong"))
-    ]
-    people += [
-        Verdict("q1", "cat", "correct", "a"),
-        Verdict("q9", "plane", "unsure", "a"),
-        Verdict("q2", "bus", "wrong", "a"),
-    ]
-    write_verdicts(tmp_path / "people.csv", people)
+    given = "q0 plane correct, q3 plane correct, q6 plane wrong, q1 cat correct, q9 plane unsure, q2 bus wrong"
+    write_verdicts(tmp_path / "people.csv", [Verdict(*one.split(), "a") for one in given.split(", ")])
     result = vm.judge(benchmark(), model=Knows(), labels=tmp_path / "people.csv")
     found = result.to_dict()["calibration"]["Knows"]
     assert (found["decoys"], found["flagged"], found["correct"]) == (5, 3, 3)
@@ -169,25 +158,6 @@ def test_a_stopped_run_resumes_and_its_verdicts_are_those_of_one_run(tmp_path):
     assert [path.name for path in result.written] == ["verdicts.csv", "judge.json", "answers.jsonl"]
     with pytest.raises(InputError, match="another folder, or the same settings"):
         vm.judge(benchmark(), model="wordnet", output=tmp_path / "run")
-
-
-def test_a_server_that_fails_now_and_then_gives_the_same_verdicts(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-
-    class Prompt:
-        def __init__(self, text):
-            self.text = text
-            self.choices = [line[3:] for line in text.splitlines() if line[1:3] == ". "]
-
-    with Served(
-        answer=lambda text, image: Knows().reply(Prompt(text)),
-        fault=lambda number: ["limit", "cut", "error", None][number % 4],
-    ) as server:
-        server.most_failures = 1
-        result = vm.judge(benchmark(8), model="tiny", base_url=server.url, concurrency=4)
-    whole = vm.judge(benchmark(8), model=Knows())
-    assert result.to_pandas().equals(whole.to_pandas())
-    assert result.to_dict()["failed"] == 0
 
 
 def test_the_verdicts_are_about_the_texts_of_layouts_that_store_the_target_separately():

@@ -50,7 +50,7 @@ def test_a_request_has_prompt_and_image_as_openai_clients_send_them(served, eval
 def test_letters_are_read_from_top_logprobs(served, evaluate):
     result = evaluate(method="letter")
     assert served.requests[0]["top_logprobs"] == 20 and served.requests[0]["max_tokens"] == 1
-    assert set(result.evaluation.figures.of("full").shown.ravel()) == {1}  # "B" and " B" together beat "A"
+    assert set(result.per_question["full_picked"]) == {1}  # "B" and " B" together beat "A"
     served.logprobs = False
     before = served.asked
     with pytest.raises(vm.InputError, match=r"returns no log-probabilities .*; use method generate"):

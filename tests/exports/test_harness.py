@@ -29,20 +29,13 @@ def test_another_export_replaces_the_earlier(tmp_path):
     small.export(small.benchmark(), "lmms-eval", tmp_path / "tasks", name="small")
     small.export(small.benchmark(), "lm-eval", tmp_path / "tasks", name="small")
     names = {path.name for path in (tmp_path / "tasks" / "small").iterdir()}
-    assert names == {
-        "blind.yaml",
-        "answers.yaml",
-        "rows.py",
-        "questions.parquet",
-        "README.md",
-        "export.json",
-        MANIFEST,
-    }
+    own = {"blind.yaml", "answers.yaml", "rows.py", "questions.parquet", "README.md", "export.json"}
+    assert names == own | {MANIFEST}
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["small"]
 
 
 def test_what_fails_leaves_nothing_behind(tmp_path):
-    with pytest.raises(KeyboardInterrupt), replaced_folder(tmp_path / "new") as tree:
+    with pytest.raises(KeyboardInterrupt), replaced_folder(tmp_path / "new", overwrite=False) as tree:
         (tree / "half").write_text("half")
         raise KeyboardInterrupt
     (tmp_path / "old").write_text("old")
@@ -54,7 +47,8 @@ def test_what_fails_leaves_nothing_behind(tmp_path):
 
 
 def test_a_disk_that_is_full_is_reported_in_a_sentence(tmp_path):
-    with pytest.raises(OSError, match=r"No space left on device: .*new"), replaced_folder(tmp_path / "new"):
+    full = pytest.raises(OSError, match=r"No space left on device: .*new")
+    with full, replaced_folder(tmp_path / "new", overwrite=False):
         raise OSError(28, "No space left on device")
 
 
@@ -71,12 +65,10 @@ def test_an_unknown_harness_lists_the_known(tmp_path):
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_progress_ends_at_the_total(tmp_path, harness):
-    steps = {}
-    small.export(
-        small.benchmark(), harness, tmp_path / "out", progress=lambda *result: steps.__setitem__(result[0], result[1:])
-    )
-    assert steps
-    assert all(done == total for done, total in steps.values())
+    steps = []
+    small.export(small.benchmark(), harness, tmp_path / "out", progress=lambda *step: steps.append(step))
+    last = {step: counts for step, *counts in steps}
+    assert last and all(done == total for done, total in last.values())
 
 
 SEVERAL = {"i0": (small.picture("red"), small.picture("blue")), "i1": small.picture("green")}

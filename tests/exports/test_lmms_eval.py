@@ -71,60 +71,38 @@ def test_the_program_is_the_one_that_is_tested_here(tmp_path):
     assert program.read_text() == harness_file("lmms_eval_functions.py")
 
 
-DOC = {
-    "question_id": "q",
-    "question": "Is it?",
-    "choices": ["a dog", "B flat", "no", "no"],
-    "label": 1,
-    "image_files": [],
-}
+CHOICES = ["a dog", "B flat", "no", "no"]
+DOC = {"question_id": "q", "question": "Is it?", "choices": CHOICES, "label": 1, "image_files": []}
 
 
 @pytest.mark.parametrize(
     ("response", "index"),
     [
-        ("B", 1),
-        ("b", 1),
-        (" (B) ", 1),
-        ("B.", 1),
-        ("**B**", 1),
-        ("B) B flat", 1),
-        ("B: because", 1),
-        ("Answer: B", 1),
+        *((text, 1) for text in ("B", "b", " (B) ", "B.", "**B**", "B) B flat", "B: because", "Answer: B", "b flat.")),
         ("The correct answer is (B).", 1),
         ("First I thought the answer is A. Then again, the answer is B", 1),
         ("<think>The answer is C</think>\nB", 1),
-        ("b flat.", 1),
         ("A dog.", 0),
-        ("A dog and a cat", None),
-        ("The answer is a dog", None),
+        *((text, None) for text in ("A dog and a cat", "The answer is a dog", "E", "", "I cannot tell.")),
         ("no", None),  # two choices read so
-        ("E", None),
-        ("", None),
-        ("I cannot tell.", None),
     ],
 )
 def test_a_response_is_read_as_the_choice_it_picks(response, index):
-    assert picked(response, DOC["choices"]) == index
+    assert picked(response, CHOICES) == index
 
 
 def test_a_right_letter_scores_one_and_standard_errors_are_clustered_by_image():
-    export = [
-        accuracy({**DOC, "image_files": ["images/0.jpg"]}, [response])["accuracy"] for response in ("B", "A", "x")
-    ]
-    assert [one["score"] for one in export] == [1.0, 0.0, 0.0]
-    assert {one["image"] for one in export} == {"images/0.jpg"}
-    assert mean(export) == pytest.approx(1 / 3)
+    doc = {**DOC, "image_files": ["images/0.jpg"]}
+    scored = [accuracy(doc, [response])["accuracy"] for response in ("B", "A", "x")]
+    assert [one["score"] for one in scored] == [1.0, 0.0, 0.0]
+    assert {one["image"] for one in scored} == {"images/0.jpg"}
+    assert mean(scored) == pytest.approx(1 / 3)
 
 
 def test_the_prompt_lists_the_choices_by_letter():
-    assert prompt(DOC, {"pre_prompt": "Q: ", "post_prompt": "\nLetter:"}) == (
-        "Q: Is it?\nA. a dog\nB. B flat\nC. no\nD. no\nLetter:"
-    )
+    shown = prompt(DOC, {"pre_prompt": "Q: ", "post_prompt": "\nLetter:"})
+    assert shown == "Q: Is it?\nA. a dog\nB. B flat\nC. no\nD. no\nLetter:"
     assert target(DOC) == "B"
-
-
-def test_a_context_precedes_the_question():
     export = prompt({**DOC, "context": "Seen at noon."}, {"pre_prompt": "Q: ", "post_prompt": ""})
     assert export.startswith("Q: Context: Seen at noon.\nIs it?\nA. a dog")
     assert prompt({**DOC, "context": ""}) == prompt(DOC)

@@ -23,8 +23,8 @@ def outcome(answered):
 
 @pytest.fixture
 def added():
-    seen = frozenset((IMAGE, QUESTION))
-    condition = Condition("rude", "Is this question rude?", seen, annotators=2, options=("no", "yes"))
+    shown = (IMAGE, QUESTION)
+    condition = Condition("rude", "Is this question rude?", shown, annotators=2, options=("no", "yes"))
     STUDIES.add(
         StudyKind("rudeness", "Rude questions", "people say what is rude", "a test", CHOOSE, (condition,),
                   results=outcome, reads=read_questions)

@@ -103,7 +103,7 @@ def test_pages_do_not_depend_on_the_labels(tmp_path):
     assert pages[0] == pages[1]
 
 
-def test_twenty_annotators_over_http_lose_nothing(opened):
+def test_twenty_annotators_lose_nothing_and_get_no_question_in_two_conditions(opened):
     study, address = opened(per_page=6, annotators=5, rows=20)
 
     def annotate(number):
@@ -122,6 +122,7 @@ def test_twenty_annotators_over_http_lose_nothing(opened):
     counted = Counter((one.item.question_id, one.condition) for one in answers if not one.item.control)
     assert set(counted.values()) == {5} and len(counted) == 60
     assert max(Counter((one.item.question_id, one.annotator) for one in answers).values()) == 1
+    assert all(done == wanted for done, wanted in study.progress().values())
 
 
 def test_invalid_requests_change_nothing(opened):
