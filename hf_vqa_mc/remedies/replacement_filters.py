@@ -105,7 +105,7 @@ class ReplacementFilters:
             near |= space.texts[text] @ space.texts[others].T > limit
         for one, other in np.argwhere(near).tolist():
             near[one, other] = not self._exclusive(int(text[one]), int(others[other]))
-        return near.any(axis=1)
+        return np.asarray(near.any(axis=1))
 
     def _exclusive(self, text: int, other: int) -> bool:
         """Whether two texts are different numbers, colours or animals."""

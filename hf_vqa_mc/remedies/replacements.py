@@ -19,7 +19,7 @@ from hf_vqa_mc.remedies.replacement_filters import (
 )
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, row_vectors, similar_rows
 
-NEIGHBOURS = 80  # similar rows, whose choices are candidates
+NEIGHBOURS = 20  # similar rows, whose choices are candidates; of the nearest, fewer choices are absurd
 LEAST_SIMILAR, CHOICES_WEIGHT = 0.7, 3.0
 """Smallest similarity of a row whose choices are candidates, and weight of the choices in it; see `row_vectors`."""
 MOST_SCORED = 60  # candidates of a row that the probes score, those that fit best first
