@@ -11,8 +11,8 @@ import scipy
 
 from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.figures import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.evaluation.runs import CLUSTER, QUESTION_TYPE, Run
+from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import one_line

@@ -2,78 +2,24 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
-from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, mean_by, mean_interval, standard_error
-from hf_vqa_mc.scoring.table import score_cell, with_interval
-from hf_vqa_mc.text.counted import counted, percent, points
+from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Ints, Share, difference, in_json, share
+from hf_vqa_mc.scoring.statistics import mean_by
+from hf_vqa_mc.scoring.table import score_cell
+from hf_vqa_mc.text.counted import counted, percent
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 COUNTED = ("unparsed", "cut_off", "failed")  # numbers of replies that a reader should know of
-FAVOURED = 0.3
-"""How much more often than it is correct a letter is picked that is reported, as a fraction of the answers."""
-NO_INTERVAL = "n/a: the differences are all equal, or of one image, so that their variance cannot be estimated."
-
-
-@dataclass(frozen=True)
-class Share:
-    """A mean over rows with its 95% interval, clustered by image."""
-
-    mean: float
-    low: float | None  # None, with ``high``, for differences whose variance cannot be estimated
-    high: float | None
-    rows: int
-
-    @property
-    def sign(self) -> int:
-        """1 if it is above 0, -1 if it is below, with its whole interval; else 0."""
-        low, high = (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
-        return (low > 0) - (high < 0)
-
-    def percent(self) -> str:
-        """The share in percent with its interval."""
-        return with_interval(self.mean, None if self.low is None or self.high is None else (self.low, self.high))
-
-    def points(self) -> str:
-        """The difference in percentage points with its interval; "n/a" without one, see `NO_INTERVAL`."""
-        return f"{points(self.mean)} ({'n/a' if self.low is None else f'{points(self.low)} to {points(self.high)}'})"
-
-
-def in_json(figures: Any) -> Any:  # noqa: ANN401  any figures
-    """Figures with each `Share` and other dataclass as a dictionary."""
-    if is_dataclass(figures) and not isinstance(figures, type):
-        return asdict(figures)
-    if isinstance(figures, dict):
-        return {name: in_json(one) for name, one in figures.items()}
-    return [in_json(one) for one in figures] if isinstance(figures, list) else figures
-
-
-def share(scores: Floats, clusters: Ints) -> Share:
-    """The mean of scores in [0, 1]; the interval is `mean_interval`."""
-    low, high = mean_interval(scores, clusters)
-    return Share(float(scores.mean()), low, high, len(scores))
-
-
-def difference(one: Floats, other: Floats, clusters: Ints) -> Share:
-    """The mean of paired differences with Student's interval, clustered; none if all are equal, or of one cluster."""
-    found = one - other
-    error, mean = standard_error(found, clusters), float(found.mean())
-    if error is None or error < SMALLEST_ERROR:
-        return Share(mean, None, None, len(found))
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(np.unique(clusters)) - 1)) * error
-    return Share(mean, max(mean - half, -1.0), min(mean + half, 1.0), len(found))
+FAVOURED = 0.3  # a letter that is picked so much more often than it is correct is reported, as a fraction of answers
 
 
 class Picks:
@@ -179,9 +125,8 @@ class Figures:
     def positions(self, name: str) -> list[dict[str, Any]]:
         """How often each position is picked, and how often the target is there."""
         picks, sizes = self.of(name), self.sizes[:, None]
-        parsed = picks.picked >= 0
-        shown = {"picked": picks.picked, "target": picks.labels[:, None]}  # indices, then positions of parsed replies
-        shown = {what: ((of - self.starts) % sizes)[parsed] for what, of in shown.items()}
+        indices = {"picked": picks.picked, "target": picks.labels[:, None]}
+        shown = {what: ((of - self.starts) % sizes)[picks.picked >= 0] for what, of in indices.items()}
         return [
             {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
             for at in range(int(sizes.max()))

@@ -20,10 +20,10 @@ from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, WRONG, Verdict, read_
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.evaluating import open_model, sampled
-from hf_vqa_mc.evaluation.figures import Ints, Share, share
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder, instructed_replies
 from hf_vqa_mc.evaluation.settings import JudgeSettings
+from hf_vqa_mc.evaluation.shares import Ints, Share, share
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name

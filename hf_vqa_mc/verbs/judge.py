@@ -40,7 +40,7 @@ class JudgeResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in judge.json; fractions."""
-        from hf_vqa_mc.evaluation.figures import in_json
+        from hf_vqa_mc.evaluation.shares import in_json
 
         return {**in_json(self.judgement.figures), "written": [str(path) for path in self.written]}
 
@@ -57,7 +57,7 @@ class JudgeResult(Result):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write verdicts.csv and judge.json to a folder, without the replies."""
         from hf_vqa_mc.data.verdicts import write_verdicts
-        from hf_vqa_mc.evaluation.figures import in_json
+        from hf_vqa_mc.evaluation.shares import in_json
         from hf_vqa_mc.io.atomic import write_json
         from hf_vqa_mc.io.outputs import check_folder
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.evaluation.comparison import paired
-from hf_vqa_mc.evaluation.figures import difference
+from hf_vqa_mc.evaluation.shares import difference
 from tests.evaluation import worlds
 from tests.hub.checkpoints import write_record
 from tests.report import hostile

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.evaluation.evaluating import sampled
-from hf_vqa_mc.evaluation.figures import difference, share
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.run_folder import jobs_of
+from hf_vqa_mc.evaluation.shares import difference, share
 from tests.evaluation import worlds
 
 
