@@ -98,8 +98,8 @@ def image_descriptors(
         whole = f"none of the {len(broken):,} images of {split.location} can be read"
         return None, f"{whole}; they are missing, broken or too large"
     found[~read] = found[read].mean(axis=0)
-    first = f" (the first has image_id {shown(broken[0])})" if broken else ""
-    lacking = f"{len(broken):,} could not be read{first}, {left_out:,} were not sampled"
+    named = f" (the first has image_id {shown(broken[0])})" if broken else ""
+    lacking = f"{len(broken):,} could not be read{named}, {left_out:,} were not sampled"
     return found[image], lacking if broken or left_out else ""
 
 
