@@ -21,6 +21,7 @@ from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
 MIN_ROWS = 20  # minimum rows that present a text, of them a fifth expected targets, and as many decoys
 MIN_IMAGES = 10  # minimum number of images with which a text is presented; with fewer it may be specific to them
+Images = NDArray[np.int64]  # (rows,): image number of each row, MISSING without one
 MAX_CHARACTERS = 120  # characters of a text in the result
 
 
@@ -49,7 +50,7 @@ def share_of(count: float, of: float) -> str:
 
 def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited: str) -> list[Finding]:
     """Odd choices, duplicate rows, and leaks to other splits; ``numbered`` is of `number_rows`."""
-    rows, split, found = numbered[audited], splits[audited], list[Finding]()
+    rows, found = numbered[audited], list[Finding]()
     decoys = rows.valid & (np.arange(rows.valid.shape[1]) > 0)
     n_decoys = int(decoys.sum())
 
@@ -79,22 +80,24 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
                     "the targets can exclude them without reading the question.")  # fmt: skip
         with_some = np.flatnonzero(never.any(axis=1))
         found.append(Finding("decoys that are never correct", sentence, count, n_decoys, with_some, "decoys"))
-    several, later, one_target = _repeated(split, rows)
+    ids = Column.of(pa.chunked_array(one.rows["image_id"].combine_chunks() for one in splits.values())).codes
+    ends = np.cumsum([one.rows.num_rows for one in splits.values()])
+    images = dict(zip(splits, np.split(ids.astype(np.int64), ends[:-1]), strict=True))
+    several, later, one_target = _repeated(images[audited], rows)
     add("duplicate rows", later, "{} of the rows have image, question and choices of an earlier row.")
     same = share_of(int(one_target.sum()), int(several.sum()))
     add("same question on several images", several, "In {} of the rows another image has the same question and "
         f"choices; in {same} of these the target is the same for all images.")  # fmt: skip
-    for name, other in splits.items():
+    for name in splits:
         if name != audited:
-            for what, where in _shared(split, rows, other, numbered[name]).items():
+            for what, where in _shared(images[audited], rows, images[name], numbered[name]).items():
                 occurs = f"{what} also {'occur' if ' and ' in what else 'occurs'} in the split {name}"
                 add(f"{what} also in {name}", where, f"In {{}} of the rows, the {occurs}.")
     return found
 
 
-def _repeated(split: Split, rows: Rows) -> list[NDArray[np.bool_]]:
+def _repeated(images: Images, rows: Rows) -> list[NDArray[np.bool_]]:
     """(rows,): question and choices on several images; a repeated row; the former where all have the same target."""
-    (images,) = _images(split)
     texts = np.unique(_questions_and_choices(rows), return_inverse=True)[1]
     both = grouped(texts, images)
     later, has_image = np.ones(len(rows), np.bool_), images != MISSING
@@ -105,21 +108,14 @@ def _repeated(split: Split, rows: Rows) -> list[NDArray[np.bool_]]:
     return [several, later, several & (np.bincount(of_target, minlength=len(texts)) == 1)[texts]]
 
 
-def _shared(audited: Split, rows: Rows, other: Split, other_rows: Rows) -> dict[str, NDArray[np.bool_]]:
+def _shared(images: Images, rows: Rows, others: Images, other_rows: Rows) -> dict[str, NDArray[np.bool_]]:
     """(rows,): whether image, image and question, or question and choices also occur in another split."""
-    images, others = _images(audited, other)
     known, both = others != MISSING, pairs(others, other_rows.questions)
     return {
         "image": (images != MISSING) & np.isin(images, others[known]),
         "image and question": (images != MISSING) & np.isin(pairs(images, rows.questions), both[known]),
         "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(other_rows)),
     }
-
-
-def _images(*splits: Split) -> list[NDArray[np.int64]]:
-    """Image number of each row, shared by all splits; MISSING where there is none."""
-    numbers = Column.of(pa.chunked_array(split.rows["image_id"].combine_chunks() for split in splits)).codes
-    return np.split(numbers.astype(np.int64), np.cumsum([split.rows.num_rows for split in splits])[:-1])
 
 
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:

@@ -67,8 +67,7 @@ class Prediction:
     probabilities: NDArray[np.float64] | None = field(default=None, repr=False)
     """(rows, choices): P(target) of each choice, the target in column 0, NaN if not evaluated; None where unknown"""
     folds: int = 0  # number of evaluated folds of the audited rows; 0 if it was not fitted on audited rows
-    clusters: NDArray[np.int64] | None = field(default=None, repr=False)
-    """(rows,): units of its standard error; None for images"""
+    clusters: NDArray[np.int64] | None = field(default=None, repr=False)  # (rows,): units of errors; None for images
 
     @property
     def evaluated(self) -> NDArray[np.bool_]:
@@ -94,8 +93,7 @@ class Shortcut(Prediction):
     sees: ProbeInputs
     sentence: str  # continues "A strategy that ...": ``picks the longest choice``
     trained: bool = False  # whether it is a fitted model or a language model, not a count
-    fitted: bool = False
-    """whether it is fitted on labels: of the training split, or of other audited rows if there are ``folds``"""
+    fitted: bool = False  # whether it is fitted on labels of the training split, or with ``folds`` of audited rows
 
 
 @dataclass(frozen=True)
@@ -175,8 +173,7 @@ class Gain:
     shortcut: Shortcut
     estimate: Estimate
     p_holm: float  # one-sided p-value, adjusted for all shortcuts of the audit; 1 for a probe with all inputs
-    cross_fitted: Estimate | None = None
-    """fitted on other rows of the audited split; None if it is fitted on nothing, or was not run so"""
+    cross_fitted: Estimate | None = None  # fitted on other audited rows; None if it is not fitted, or not run so
 
     @property
     def fitted_on(self) -> str | None:

@@ -8,18 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.figure import (
-    Figure,
-    Found,
-    Number,
-    Share,
-    Table,
-    distribution,
-    figure,
-    share,
-    table,
-    value_counts,
-)
+from hf_vqa_mc.audits.figures.figure import Figure, Found, Table, distribution, figure, share, table, value_counts
 from hf_vqa_mc.audits.figures.questions import by_beginning, lengths
 from hf_vqa_mc.audits.texts import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
@@ -43,7 +32,7 @@ def answer_lengths(data: Data) -> Found:
     found = lengths(words, answers.counts, "answers")
     shares = dict(zip(found.table["words"], found.table["share"], strict=True))
     names = {"one word": 1, "two words": 2, "three words": 3}
-    numbers = {name: shares.get(count, Share(0)) for name, count in names.items()}
+    numbers = {name: shares.get(count, share(0, 1)) for name, count in names.items()}
     one_word = int(((words == 1) & (answers.counts > 0)).sum())
     return Found({**numbers, "different one-word answers": one_word, **found.numbers}, found.table)
 
@@ -110,7 +99,7 @@ def answer_kinds(data: Data) -> Found:
     numbers = answers.take(np.append(is_number, False)[answers.codes])
     total, n_numbers = int(answers.counts.sum()), len(numbers.codes)
     counts = {"yes": yes, "no": no, "number": n_numbers, "other": total - yes - no - n_numbers}
-    found: dict[str, Number] = {"yes or no": share(yes + no, total)}
+    found: dict[str, Any] = {"yes or no": share(yes + no, total)}
     if yes + no:
         found["yes, of yes or no"] = share(yes, yes + no)
     found["number"] = share(n_numbers, total)
@@ -133,7 +122,7 @@ def coverage(data: Data) -> Found:
     ranks = [step * 10**power for power in range(8) for step in STEPS]
     ranks = [*(rank for rank in ranks if rank < most), most]
 
-    def covered(name: str, rank: int) -> Share:
+    def covered(name: str, rank: int) -> float:
         return share(sums[name][min(rank, len(sums[name])) - 1], sums[name][-1])
 
     numbers = {f"{rank:,} most frequent, of {name}": covered(name, rank)
