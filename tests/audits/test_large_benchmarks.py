@@ -47,11 +47,12 @@ def test_where_no_probe_can_be_fitted_a_language_model_is_evaluated_on_all_rows(
     assert len(context.tested) == 50
 
 
-@pytest.fixture
-def sampled(monkeypatch):
+@pytest.fixture(scope="module")
+def sampled():
     """An audit whose trained probes are evaluated on 200 of 1,000 rows."""
-    monkeypatch.setattr(auditing, "Context", partial(Context, evaluated=200))
-    return audit(benchmark(planted("question cue", 0.6, 1000, 0)[0]), ProbeSettings(probe_rows=400))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auditing, "Context", partial(Context, evaluated=200))
+        return audit(benchmark(planted("question cue", 0.6, 1000, 0)[0]), ProbeSettings(probe_rows=400))
 
 
 def test_the_sample_is_stated_wherever_its_figures_are(sampled):
@@ -63,7 +64,6 @@ def test_the_sample_is_stated_wherever_its_figures_are(sampled):
     assert (cosines, set(rows_of.values())) == ({200}, {1000})
     assert all("of a random 200 of the 1,000 rows" in one["sentence"] for one in trained)
     assert "Trained probes are evaluated on a random 200 of 1,000 rows." in figures["caveat"]
-    assert sum(one["rows"] for one in figures["bias"]["histogram"]) == 200
     assert sum(one["rows"] for one in figures["bias"]["histogram"]) == 200
 
 

@@ -65,9 +65,6 @@ def benchmark(tmp_path):
 
 
 def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.small_models.TREES", 10)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     result = vm.audit(benchmark, output=tmp_path / "found")
     table = result.to_pandas().set_index("name")
     assert table.loc[FITTED, "accuracy"] > 0.85
