@@ -48,7 +48,6 @@ from hf_vqa_mc.data.text_choices import Lettered, Lines, OptionsInText
 from hf_vqa_mc.errors import InputError, listed, shown
 
 ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))  # columns of open-ended questions
-MOST_FIXED = 5  # distinct labels that may be the choices of all rows, for messages
 
 
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
@@ -101,10 +100,10 @@ def _listed(table: pa.Table) -> str:
 
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
-    for name in _label_columns(table) if table.num_rows > MOST_FIXED else ():
+    for name in _label_columns(table) if table.num_rows > 5 else ():
         found = sorted({*label_texts(table, name)[0].to_pylist()} - {None, ""}, key=str.lower)
         fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
-        if fixed == "no,yes" or (1 < len(found) <= MOST_FIXED and all(one[1:] and "," not in one for one in found)):
+        if fixed == "no,yes" or (1 < len(found) < 6 and all(one[1:] and "," not in one for one in found)):
             return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
@@ -191,7 +190,7 @@ def _questions(table: pa.Table, options: BenchmarkOptions) -> list[str]:
 
 
 def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[ChoiceForm]) -> Iterator[ChoiceForm]:
-    """Forms of decoys with a column of texts that are never among them."""
+    """Forms of decoys with a column of texts that are not among them (in columns named for decoys: in few rows)."""
     targets = [options.label] if options.label else named(table.column_names, LABEL)
     for form in decoys:
         for target in targets:
@@ -204,7 +203,7 @@ def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[C
             if integers_only(column) and not (known or integers_only(cells.texts)):
                 continue  # indices out of range of textual choices
             among, letters = (read.read(column, cells) != UNKNOWN for read in (BY_TEXT, BY_LETTER))
-            if not among.any() and not letters.all() and not hidden(column).all():
+            if among.sum() <= (len(among) / 10 if known else 0) and not letters.all() and not hidden(column).all():
                 yield TargetAndDecoys((*form.columns, target), form)
 
 
