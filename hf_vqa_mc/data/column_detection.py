@@ -77,7 +77,7 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     if found:
         unread, spec = min(found, key=lambda one: one[0])
         _check_one_question(spec, table, options, location)
-        _check_other_choices(spec, unread, tables, split, options, location)
+        spec = _checked_one_column(spec, unread, tables, split, options, location)
         return _checked_one_list(spec, table, options, location)
     if failures:
         raise failures[0]
@@ -273,12 +273,12 @@ def _check_one_question(spec: ColumnSpec, table: pa.Table, options: BenchmarkOpt
         )
 
 
-def _check_other_choices(
+def _checked_one_column(
     spec: ColumnSpec, unread: int, tables: Tables, split: str, options: BenchmarkOptions, location: str
-) -> None:
-    """Raise InputError if letters or indices also fit choices of other columns, unless the user named the choices."""
+) -> ColumnSpec:
+    """Raise InputError if letters or indices fit other choices in other columns; note columns with the same ones."""
     if options.choices or not spec.labels or not spec.choices.columns or spec.labels[0][1] is BY_TEXT:
-        return
+        return spec
     own = {name.partition(".")[0] for name in spec.columns}
     for form in _choices(tables[split]):
         if own & {name.partition(".")[0] for name in form.columns} or named(form.columns, ANSWERS):
@@ -286,12 +286,15 @@ def _check_other_choices(
         with contextlib.suppress(InputError):
             labels, more = _with_label(tables, split, form, options, location)
             found = [spec, replace(spec, choices=form, labels=labels)]
+            if not labels or labels[0][1] is BY_TEXT or more > unread:
+                continue
             targets = [_targets(one.read(tables[split], location)) for one in found]
-            if labels and labels[0][1] is not BY_TEXT and more <= unread and targets[0] != targets[1]:
-                first, second = (f"--choices {','.join(one.choices.columns)}" for one in found)
+            if targets[0] != targets[1]:
                 break
+            spec = replace(spec, repeated=columns_in_words(form.columns))
     else:
-        return
+        return spec
+    first, second = (f"--choices {','.join(one.choices.columns)}" for one in found)
     raise InputError(f"{location}: the labels fit the different choices of two columns; add {first}, or {second}")
 
 
