@@ -100,15 +100,15 @@ def _listed(table: pa.Table) -> str:
 
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
+    texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
+    if texts:
+        value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
+        return f"; {texts[0]} is {value}, expected a list such as ['red', 'blue'] or one choice per line"
     for name in _label_columns(table) if table.num_rows > 5 else ():
         found = sorted({*label_texts(table, name)[0].to_pylist()} - {None, ""}, key=str.lower)
         fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
         if fixed == "no,yes" or (1 < len(found) < 6 and all(one[1:] and "," not in one for one in found)):
             return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"
-    texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
-    if texts:
-        value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
-        return f"; {texts[0]} is {value}, expected a list such as ['red', 'blue'] or one choice per line"
     lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
     if lists:
         return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
