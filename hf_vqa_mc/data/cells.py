@@ -115,10 +115,7 @@ def unpacked_list(cell: str | None) -> list[str | None] | None:
     return [None if text is None or text != text else str(text) for text in found]  # NaN
 
 
-_LATEX = re.compile(
-    r"(?<!\\)\\(?=[abfv][a-z]|t(?:imes|heta|an|au|frac|riangle)(?![a-z])|text\{|r(?:ho|ight|angle)|n(?:u|eq|abla)\b"
-    r"|x(?![\da-fA-F]{2})|u(?![\da-fA-F]{4}))"
-)
+_LATEX = re.compile(r"(?<!\\)\\(?=[abfv][a-z]|(?:t(?:imes|heta|an|au|frac)|rho|right|n(?:u|eq)|xi)(?![a-z])|text\{)")
 """The backslash of a command of LaTeX that is not escaped: Python and JSON read a tab in ``\\theta``."""
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _NUMPY = re.compile(

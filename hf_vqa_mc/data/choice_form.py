@@ -75,10 +75,7 @@ class ChoiceCells:
 
 
 def unpadded(texts: pa.Array, lengths: NDArray[np.int64]) -> pa.Array:
-    """The cells of all rows, null where a row is padded.
-
-    Rows are padded with N/A and the like if a row ends with two of them, or a tenth of all rows with one; not so None.
-    """
+    """The cells of all rows, null for padding: N/A and the like, if a row ends with two, or a tenth with one."""
     codes = pc.fill_null(pc.index_in(pc.utf8_lower(texts), pa.array(PADDING)), UNKNOWN).to_numpy(zero_copy_only=False)
     last, cells = np.cumsum(lengths)[lengths > 2] - 1, np.arange(len(texts))
     ends = codes[last]

@@ -85,12 +85,10 @@ class NamedChoices(ChoiceForm):
         """The form of a column."""
         kind = _records(table, column).type
         inner = kind.value_type if is_list(kind) else kind
-        types = (
-            {field.name: field.type for field in inner if is_list(kind) != is_list(field.type)}
-            if is_struct(inner)
-            else {}
-        )
-        fields = [name for name, one in types.items() if is_cell(one.value_type if is_list(one) else one)]
+        types = {one.name: one.type for one in inner} if is_struct(inner) else {}
+        fields = [
+            name for name, one in types.items() if is_cell(one if is_list(kind) else getattr(one, "value_type", one))
+        ]
         texts = [name for name in _TEXTS if name in fields]
         labels = [name for name in dict.fromkeys((*_NAMES, *fields)) if name in fields and name not in texts[:1]]
         if not texts or not labels:

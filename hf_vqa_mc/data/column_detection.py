@@ -48,7 +48,6 @@ from hf_vqa_mc.data.text_choices import Lettered, Lines, OptionsInText
 from hf_vqa_mc.errors import InputError, listed, shown
 
 ANSWERED = frozenset(("question_id", "image_id", "question", "answer"))  # columns of open-ended questions
-MOST_FIXED = 5  # distinct labels that may be the choices of all rows, for messages
 
 
 def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: str) -> ColumnSpec:
@@ -78,7 +77,7 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
     if found:
         unread, spec = min(found, key=lambda one: one[0])
         _check_one_question(spec, table, options, location)
-        _check_other_choices(spec, unread, tables, split, options, location)
+        spec = _checked_one_column(spec, unread, tables, split, options, location)
         return _checked_one_list(spec, table, options, location)
     if failures:
         raise failures[0]
@@ -101,15 +100,15 @@ def _listed(table: pa.Table) -> str:
 
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
-    for name in _label_columns(table) if table.num_rows > MOST_FIXED else ():
-        found = sorted({*label_texts(table, name)[0].to_pylist()} - {None, ""}, key=str.lower)
-        fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
-        if fixed == "no,yes" or (1 < len(found) <= MOST_FIXED and all(one[1:] and "," not in one for one in found)):
-            return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"
     texts = [name for name in named(table.column_names, CHOICES) if is_text(table.schema.field(name).type)]
     if texts:
         value = shown(next(filter(None, as_text(table[texts[0]]).to_pylist()), None))
         return f"; {texts[0]} is {value}, expected a list such as ['red', 'blue'] or one choice per line"
+    for name in _label_columns(table) if table.num_rows > 5 else ():
+        found = sorted({*label_texts(table, name)[0].to_pylist()} - {None, ""}, key=str.lower)
+        fixed = "no,yes" if found == ["0", "1"] else ",".join(found)
+        if fixed == "no,yes" or (1 < len(found) < 6 and all(one[1:] and "," not in one for one in found)):
+            return f" {fixed} if these are the choices of all rows ({name} is {' or '.join(found)})"
     lists = [field.name for field in table.schema if is_list(field.type) and pa.types.is_nested(field.type.value_type)]
     if lists:
         return f"; if a record has several questions ({', '.join(lists)}), write one record per question"
@@ -191,7 +190,7 @@ def _questions(table: pa.Table, options: BenchmarkOptions) -> list[str]:
 
 
 def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[ChoiceForm]) -> Iterator[ChoiceForm]:
-    """Forms of decoys with a column of texts that are never among them."""
+    """Forms of decoys with a column of texts that are not among them (in columns named for decoys: in few rows)."""
     targets = [options.label] if options.label else named(table.column_names, LABEL)
     for form in decoys:
         for target in targets:
@@ -204,7 +203,7 @@ def _with_targets(table: pa.Table, options: BenchmarkOptions, decoys: Sequence[C
             if integers_only(column) and not (known or integers_only(cells.texts)):
                 continue  # indices out of range of textual choices
             among, letters = (read.read(column, cells) != UNKNOWN for read in (BY_TEXT, BY_LETTER))
-            if not among.any() and not letters.all() and not hidden(column).all():
+            if among.sum() <= (len(among) / 10 if known else 0) and not letters.all() and not hidden(column).all():
                 yield TargetAndDecoys((*form.columns, target), form)
 
 
@@ -274,12 +273,12 @@ def _check_one_question(spec: ColumnSpec, table: pa.Table, options: BenchmarkOpt
         )
 
 
-def _check_other_choices(
+def _checked_one_column(
     spec: ColumnSpec, unread: int, tables: Tables, split: str, options: BenchmarkOptions, location: str
-) -> None:
-    """Raise InputError if letters or indices also fit choices of other columns, unless the user named the choices."""
+) -> ColumnSpec:
+    """Raise InputError if letters or indices fit other choices in other columns; note columns with the same ones."""
     if options.choices or not spec.labels or not spec.choices.columns or spec.labels[0][1] is BY_TEXT:
-        return
+        return spec
     own = {name.partition(".")[0] for name in spec.columns}
     for form in _choices(tables[split]):
         if own & {name.partition(".")[0] for name in form.columns} or named(form.columns, ANSWERS):
@@ -287,12 +286,15 @@ def _check_other_choices(
         with contextlib.suppress(InputError):
             labels, more = _with_label(tables, split, form, options, location)
             found = [spec, replace(spec, choices=form, labels=labels)]
+            if not labels or labels[0][1] is BY_TEXT or more > unread:
+                continue
             targets = [_targets(one.read(tables[split], location)) for one in found]
-            if labels and labels[0][1] is not BY_TEXT and more <= unread and targets[0] != targets[1]:
-                first, second = (f"--choices {','.join(one.choices.columns)}" for one in found)
+            if targets[0] != targets[1]:
                 break
+            spec = replace(spec, repeated=columns_in_words(form.columns))
     else:
-        return
+        return spec
+    first, second = (f"--choices {','.join(one.choices.columns)}" for one in found)
     raise InputError(f"{location}: the labels fit the different choices of two columns; add {first}, or {second}")
 
 

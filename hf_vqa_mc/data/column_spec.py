@@ -53,7 +53,7 @@ class ColumnSpec:
     labels: tuple[tuple[str, LabelForm], ...] = ()
     """label columns, such as letters and the text of the choice; none if the choices show the correct one"""
     repeated: str = ""
-    """a column of prompts that repeats the choices, such as ``query`` of MathVista; they cannot be changed"""
+    """columns that repeat the choices, such as the prompts ``query`` of MathVista; they cannot be changed"""
 
     @property
     def columns(self) -> tuple[str, ...]:

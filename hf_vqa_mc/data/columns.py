@@ -25,9 +25,8 @@ def question_column(table: pa.Table, others: Sequence[str], options: BenchmarkOp
         raise InputError(f"{location}: --question {options.question}: holds choices or labels; name another column")
     names = [options.question] if options.question else named(table.column_names, QUESTION)
     within = {other.rpartition(".")[0] for other in table.column_names}  # texts with objects
-    texts = [
-        name for name in names if is_text(table.schema.field(name).type) and (options.question or name not in within)
-    ]
+    names = [name for name in names if options.question or name not in within]
+    texts = [name for name in names if is_text(table.schema.field(name).type)]
     if texts:
         return min(texts, key=lambda name: _unlike_questions(table, name)) if texts[1:] else texts[0]
     found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"

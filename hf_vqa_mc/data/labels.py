@@ -189,16 +189,17 @@ def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
         if None in rows:
             return texts, {}
     marks = [_marks(cell) for cell in rows]
-    single = [not cell or len(cell) > 1 == cell.count("1") for cell in marks]
-    marked = 2 * sum(single) > len(rows) and all(len(cell) != 1 and {*cell} <= {"0", "1"} for cell in marks)
-    several = [row for row, cell in enumerate(rows) if (not single[row] if marked else len(cell) > 1)]
-    cells = [" ".join(cell) or None for cell in marks] if marked else [cell[0] if cell else None for cell in rows]
-    for row in several:
-        cells[row] = None
-    wrong = "marks none or" if marked else "names"
-    return pa.array(cells, pa.string()), {
-        row: f"{name} {wrong} several correct choices ({', '.join(map(shown, rows[row]))}); expected one"
-        for row in several
+    ones = [cell.count("1") == 1 for cell in marks]
+    marked = 2 * sum(ones) > len(rows) and all(len(cell) != 1 and {*cell} <= {"0", "1"} for cell in marks)
+    right = ones if marked else [len(cell) == 1 for cell in rows]
+    texts = [
+        " ".join(map(str, cell)) if one else None for cell, one in zip(marks if marked else rows, right, strict=True)
+    ]
+    return pa.array(texts, pa.string()), {
+        row: f"{name} {'marks none or' if marked else 'names'} several correct choices "
+        f"({', '.join(map(shown, cell))}); expected one"
+        for row, cell in enumerate(rows)
+        if cell and not right[row]
     }
 
 

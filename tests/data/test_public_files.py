@@ -544,6 +544,14 @@ def test_a_prompt_that_repeats_the_choices_is_read_but_not_left_with_old_ones(tm
         benchmark.with_choices(benchmark.test, [["a", "b"], *CHOICES[1:]], LABELS)
 
 
+def test_columns_that_repeat_a_list_of_choices_are_not_left_with_old_ones(tmp_path):
+    rows = [{**row, **dict(zip("ABC", row["options"], strict=True))} for row in LISTS]
+    benchmark = read_benchmark(write(tmp_path / "rows.jsonl", rows))
+    assert benchmark.test.rows["choices"].to_pylist() == CHOICES
+    with pytest.raises(InputError, match=r"A to C repeats the choices of options.*--choices options"):
+        benchmark.with_choices(benchmark.test, [["a", "b"], *CHOICES[1:]], LABELS)
+
+
 def test_labels_may_end_with_blanks_and_have_other_case(tmp_path):
     rows = records(lambda texts: {"choice": texts}, answer=[f"{texts[0].title()} " for texts in CHOICES])
     assert read(write(tmp_path / "rows.jsonl", rows)) == (QUESTIONS, CHOICES, [0] * 24)
