@@ -170,12 +170,10 @@ def test_answers_that_the_official_program_changes_are_changed(text):
 
 
 def test_very_long_texts_are_truncated():
-    endless, other = "dog cat " * 300_000, "cat dog " * 300_000
-    named = table(("i", endless, [endless, "fish " * 300_000, "é" * 1_000_000]))
+    endless, other = "dog cat " * 30_000, "cat dog " * 30_000
+    named = table(("i", endless, [endless, "fish " * 30_000, "é" * 100_000]))
     assert found(test=named)["target in the question"].rows.tolist() == [0]
-    test = table(
-        ("i", endless, [endless, other, "dog", "é" * 1_000_000]), ("j", "Why?", ["a" * 3_000_000, "a" * 2_999_999])
-    )
+    test = table(("i", endless, [endless, other, "dog", "é" * 100_000]), ("j", "Why?", ["a" * 300_000, "a" * 299_999]))
     rows = number_rows({"test": test})["test"]
     assert rows.vocabulary.beginnings.shape[1] < 100
     assert possibly_correct(rows, pa.array([[], []], pa.list_(pa.string())), None)[WUP].tolist() == [

@@ -126,10 +126,10 @@ def audited(bias, strength, size, seed):
 @pytest.mark.parametrize("bias", [bias for bias, rule in RULES.items() if rule])
 def test_a_planted_shortcut_is_found_as_large_as_it_is(bias):
     inside = 0
-    for seed in range(20):
+    for seed in range(9):
         results, truth = audited(bias, (0.1, 0.3, 0.6)[seed % 3], 300, seed)
         inside += results[RULES[bias]].low <= truth <= results[RULES[bias]].high
-    assert inside >= 17
+    assert inside >= 8
 
 
 def test_a_dataset_without_shortcuts_raises_no_alarm():

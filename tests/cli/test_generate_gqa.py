@@ -114,6 +114,7 @@ def test_every_row_of_the_papers_table_is_asked(generated):
     assert entropy["global_groups"]["lower"] == entropy["local_groups"]["lower"] == 0
 
 
+@pytest.mark.slow
 def test_the_same_graphs_give_the_same_bytes_and_another_seed_others(generated, tmp_path):
     assert call("generate", "gqa", EXAMPLE, "--output", tmp_path / "again") == 0
     assert call("generate", "gqa", EXAMPLE, "--output", tmp_path / "other", "--seed", 1) == 0

@@ -6,11 +6,13 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from huggingface_hub.cli.extensions import ExtensionManifest
 
 SCRIPTS = Path(sys.executable).parent
 
 
+@pytest.mark.slow
 def test_hf_runs_the_commands_and_passes_their_exit_codes_on(tmp_path):
     folder = tmp_path / ".local/share/hf/extensions/hf-vqa-mc"
     script = str(SCRIPTS / "hf-vqa-mc")

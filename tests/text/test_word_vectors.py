@@ -275,6 +275,7 @@ for seed in (0, 0, 1):
 """
 
 
+@pytest.mark.slow
 def test_corpus_vectors_are_the_same_in_every_process():
     printed = [
         subprocess.run(
