@@ -19,7 +19,7 @@ class Prompt:
     """A question as a model is shown it."""
 
     text: str  # question, lettered choices and instruction; only what its input and method show
-    choices: tuple[str, ...]  # the choices in the order shown; also if ``text`` does not list them
+    choices: tuple[str, ...]  # in the order shown, also if ``text`` does not list them; empty if they are hidden
     question: str = ""  # the question alone; "" if it is hidden
     images: tuple[bytes, ...] = ()
     """content of PNG, JPEG, GIF or WEBP files, in the row's order; empty if no image is shown"""

@@ -70,7 +70,7 @@ class Prompts:
         """The prompt of a job; raises InputError if an image cannot be read."""
         given, row, images = INPUTS[job.input], job.row, tuple[bytes, ...]()
         texts, image = self.questions.choices[row], int(self.questions.images[row])
-        choices = tuple(texts[index] for index in rotated(len(texts), job.rotation))
+        choices = tuple(texts[index] for index in rotated(len(texts), job.rotation)) if given.choices else ()
         if given.image and image >= 0:
             presented = self._other[image] if given.image == "other" else image
             if given.image == "other" and presented == image:

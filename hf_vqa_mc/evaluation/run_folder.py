@@ -202,7 +202,7 @@ def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) 
     """What a model returned as a Reply of Python's numbers; of generate, an index as the letter of the choice."""
     last, expected = len(prompt.choices) - 1, "a list of scores or a Reply"
     if method.name == "generate":
-        expected = f"a text, the index of a choice (0 to {last}) or a Reply"
+        expected = f"a text, the index of a choice (0 to {last}) or a Reply" if prompt.choices else "a text or a Reply"
         if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= int(reply) <= last:
             reply = letter(int(reply))
     try:

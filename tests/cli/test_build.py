@@ -116,7 +116,7 @@ def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
     assert "gqa_all" in out
     assert "gqa_balanced: challenge_balanced_questions.json was not read: its questions have no answers." in out
     assert 'load_dataset("vqa_mc", "gqa_balanced")' in out
-    assert "writing gqa_all (144)" in err
+    assert "writing gqa_all: 144 of 144" in err
     code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "gqa_all,random_uniform", "--json")
     assert code == 0, err
     printed = json.loads(out)

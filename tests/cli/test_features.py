@@ -36,7 +36,7 @@ def test_it_says_what_was_done_and_where_it_lies(features):
         "12 images, 12 of them encoded now: 768 dimensions each (float32), pixels at revision 1.",
         "features: vqa_mc_features/pixels-1/questions-made",
     ]
-    assert "features (pixels) (12)" in err
+    assert "features (pixels): 12 of 12" in err
     assert ImageFeatures("vqa_mc_features/pixels-1/questions-made").take(["11"]).shape == (1, 768)
 
 

@@ -75,7 +75,8 @@ def test_a_model_that_always_says_c_is_at_chance_and_its_preference_is_shown():
 def test_a_shortcut_is_as_good_without_image_and_question():
     frame = worlds.benchmark(40)
     frame = frame[[choices[label] == "two dogs" for choices, label in zip(frame.choices, frame.label, strict=True)]]
-    result = vm.evaluate(frame, model=PicksTheLongest(), inputs=["full", "no-image", "choices-only"])
+    inputs = ["full", "no-image", "choices-only"]
+    result = vm.evaluate(frame, model=PicksTheLongest(), inputs=inputs, label_from=0)
     assert set(accuracy(result).values()) == {1.0}
     assert result.to_pandas().gain_mean.dropna().tolist() == [0, 0]
     assert result.per_question.leaked.all()
@@ -389,9 +390,9 @@ def test_a_benchmark_without_images_is_evaluated_without_them():
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (None, "model Odd returned None; expected a text, a list of scores or a Reply"),
-        (3, "model Odd returned 3; expected a text"),
-        (["x", "y", "z", "w"], r"model Odd returned \['x', 'y', 'z', 'w'\]; expected a text"),
+        (None, "model Odd returned None; expected a list of scores or a Reply"),
+        (3, "'q0'.*: model Odd returned 3; expected a list of scores"),
+        (["x", "y", "z", "w"], r"model Odd returned \['x', 'y', 'z', 'w'\]; expected a list of scores"),
         ([0.5], "model Odd returned 1 scores for 4 choices"),
         (Reply(), "model Odd returned no scores for 4 choices"),
         ([0, 1, 2, np.float32("nan")], "'q0'.*: model Odd returned the score nan; expected numbers, or None"),

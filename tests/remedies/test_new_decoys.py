@@ -51,8 +51,8 @@ def write_questions(path: Path, **more: list) -> str:
             "question_id": f"q{number}",
             "image_id": image,
             "question": question,
-            "choices": ["wrong one", target, "wrong two"],
-            "answer": 1,
+            "choices": [target, "wrong one", "wrong two"] if number == 0 else ["wrong one", target, "wrong two"],
+            "answer": int(number > 0),
             "author": {"name": f"person {number}"},
             **{name: values[number] for name, values in more.items()},
         }
