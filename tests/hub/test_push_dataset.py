@@ -77,7 +77,9 @@ def test_images_come_from_the_hub_too(built, vqa_mc, process):
 def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc):
     done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private", "--dry-run", token=None)
     assert done.returncode == 0, done.stderr
-    first, message, *files, total = done.stdout.splitlines()
+    listed, _, card = done.stdout.partition("\nREADME.md, the dataset card:\n\n")
+    first, message, *files, total = listed.splitlines()
+    assert card.strip() == as_sent(hub, built)["README.md"].decode().strip()
     assert first == f"dataset {NAME}, private if new"
     assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
     tree = as_sent(hub, built)
