@@ -77,8 +77,9 @@ def test_images_come_from_the_hub_too(built, vqa_mc, process):
 def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc):
     done = vqa_mc("push", "dataset", NAME, "--folder", built, "--private", "--dry-run", token=None)
     assert done.returncode == 0, done.stderr
-    listed, _, card = done.stdout.partition("\nREADME.md, the dataset card:\n\n")
-    first, message, *files, total = listed.splitlines()
+    listed, _, rest = done.stdout.partition("\nREADME.md, the dataset card:\n\n")
+    first, message, *files = listed.splitlines()
+    card, total = rest.rstrip("\n").rsplit("\n", 1)
     assert card.strip() == as_sent(hub, built)["README.md"].decode().strip()
     assert first == f"dataset {NAME}, private if new"
     assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
