@@ -235,6 +235,8 @@ def frame_table(frame: "pd.DataFrame") -> pa.Table:
         if name in columns:
             raise InputError(f"the data frame: the column {name!r} occurs more than once; expected unique names")
         values = frame.iloc[:, position]
+        if any(isinstance(value, set | frozenset) for value in (values if values.dtype == object else ())):
+            raise InputError(f"the data frame: the column {name!r} has sets, which have no order; give lists")
         try:
             columns[name] = pa.array(values, from_pandas=True), None
         except _UNTYPED:

@@ -126,7 +126,11 @@ def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     if (found != UNKNOWN).all():
         return found
     for normal in (pc.utf8_trim_whitespace, lambda texts: pc.utf8_lower(pc.utf8_trim_whitespace(texts))):
-        found = np.where(found == UNKNOWN, cells.first(pc.equal(normal(cells.texts), normal(labels))), found)
+        hit = as_mask(pc.equal(normal(cells.texts), normal(labels))) & cells.filled
+        position = cells.first(pa.array(hit))
+        first = cells.texts.take(pa.array((cells.starts + position.clip(0))[cells.rows]))
+        several = np.bincount(cells.rows[hit & as_mask(pc.not_equal(cells.texts, first))], minlength=len(found)) > 0
+        found = np.where((found == UNKNOWN) & ~several, position, found)
     return found
 
 

@@ -18,6 +18,7 @@ from hf_vqa_mc.data.cells import is_image, is_json
 from hf_vqa_mc.data.files import delimiter, file_form, json_file, lines_text
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import sha256_of
+from hf_vqa_mc.io.xlsx import write_xlsx
 from hf_vqa_mc.sources.table import ROWS, regrouped
 
 if TYPE_CHECKING:
@@ -164,7 +165,9 @@ def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
         table = table.replace_schema_metadata({**metadata, **about, MARK: b"benchmark"})
         pq.write_table(table, content, compression="zstd", row_group_size=rows, **FOR_HUB)
     elif form == "xlsx":
-        table.to_pandas().to_excel(content, index=False)
+        write_xlsx(
+            content, dict(zip(table.column_names, map(_csv_cells, table.combine_chunks().columns), strict=True))
+        )
     elif form in ("csv", "tsv"):
         text = io.TextIOWrapper(content, "utf-8", newline="")
         writer = csv.writer(text, delimiter=delimiter(source), lineterminator="\n")
@@ -192,7 +195,7 @@ def features_of(table: pa.Table) -> "Features":
     return Features.from_arrow_schema(table.schema)
 
 
-def _csv_cells(column: pa.Array) -> list[Any]:
+def _csv_cells(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Cells of a CSV column; lists and records, which occur only in new columns, as JSON text."""
     values: list[Any] = column.to_pylist()
     is_nested = pa.types.is_nested(column.type)

@@ -1,9 +1,10 @@
 """Tables in xlsx files."""
 
 import zipfile
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.io.packed import check_size
@@ -34,3 +35,14 @@ def read_xlsx(path: Path) -> "pd.DataFrame":
             f"{path}: the sheets {', '.join(filled)} have rows; save the one to read as a file of its own"
         )
     return sheets[filled[0]] if filled else next(iter(sheets.values()))
+
+
+def write_xlsx(file: IO[bytes], columns: Mapping[str, Sequence[object]]) -> None:
+    """Write columns of cells as a sheet; texts that begin with "=" remain texts."""
+    import pandas as pd
+
+    with pd.ExcelWriter(file, engine="openpyxl") as writer:
+        pd.DataFrame(dict(columns)).to_excel(writer, index=False)
+        for row in next(iter(writer.sheets.values())).iter_rows():
+            for cell in row:
+                cell.data_type = "s" if cell.data_type == "f" else cell.data_type

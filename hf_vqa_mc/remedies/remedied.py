@@ -1,6 +1,6 @@
 """A remedied benchmark: its rows in the published layout, what was changed in sentences, and what verdicts reject."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.writing import staged_benchmark
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.candidates import starts
+from hf_vqa_mc.decoys.rows import SET_COLUMNS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import Staged
 from hf_vqa_mc.text.counted import counted, percent, points
@@ -73,7 +74,22 @@ def with_new_columns(benchmark: Benchmark, split: Split, columns: Mapping[str, p
             written = written.append_column(name, column)
         else:
             written = written.set_column(index, written.schema.field(index).with_type(column.type), column)
+    if not {*SET_COLUMNS} & {*columns} and {*SET_COLUMNS} <= {*written.column_names}:
+        written = _without_broken_sets(written, split.rows["choices"].to_pylist(), columns["choices"].to_pylist())
     return replace(split, rows=table, original=written)
+
+
+def _without_broken_sets(table: pa.Table, before: Sequence[list[str]], after: Sequence[list[str]]) -> pa.Table:
+    """The table without the closed answer sets of which some row has other choices than before."""
+    sets = table[SET_COLUMNS[0]].to_pylist()
+    broken = {one for one, old, new in zip(sets, before, after, strict=True) if one and old != new}
+    mask = pa.array([one in broken for one in sets])
+    for name in SET_COLUMNS:
+        column = table[name].combine_chunks()
+        empty = pa.scalar("" if pa.types.is_string(column.type) else None, column.type)
+        index = table.schema.get_field_index(name)
+        table = table.set_column(index, table.schema.field(index), pc.if_else(mask, empty, column))
+    return table
 
 
 def _without_narrow_classes(table: pa.Table, columns: Iterable[str], most: int) -> pa.Table:

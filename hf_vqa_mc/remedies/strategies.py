@@ -293,7 +293,7 @@ STRATEGIES = {
             ("guarantee", "variant", "preset", "word_vectors", "reject", *SET_OPTIONS),
             partial(_new_decoys, "sets"),
             partial(_remedied_config, "sets"),
-            {"guarantee": "choices", "word_vectors": "corpus"},
+            {"guarantee": "choices"},
             "form closed answer sets",
             guarantees=True,
         ),

@@ -73,6 +73,8 @@ def match(
     for row, (one, texts) in enumerate(zip(answers, annotations.choices or (), strict=False)):
         if isinstance(one, int) and len(set(texts)) < len(texts) and 0 <= one < len(texts):
             answers[row] = texts[one]  # equal choices are one answer
+        elif annotations.kind is MULTIPLE_CHOICE and one in texts and len({*map(str.lower, texts)}) < len({*texts}):
+            answers[row] = texts.index(str(one))  # choices that differ in case alone
     matched = Matched(annotations, answers, content, protocol, bare_name(predictions.location), scores)
     if not free_text:
         _check_choices(matched, schemes, predictions)

@@ -143,6 +143,7 @@ def test_unreadable_content_is_rejected():
         "found a IterableDataset; expected a Dataset": Dataset.from_pandas(frame).to_iterable_dataset(),
         "has no splits": DatasetDict(),
         "column 'other': .*; expected text": frame.assign(other=[object()]),
+        "the column 'choices' has sets, which have no order": frame.assign(choices=[{"x", "y"}]),
         "the column 'label' occurs more than once": pd.concat([frame, frame[["label"]]], axis=1),
         "no rows": frame[:0],
     }

@@ -2,14 +2,18 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.data import read_benchmark
+from hf_vqa_mc.data.shards import file_content
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.xlsx import read_xlsx
 
 CHOICES = [["red", "blue", "green"], ["one", "two", "six"], ["up", "down", "left"], ["cat", "dog", "cow"]] * 6
 LABELS = [row % 3 for row in range(24)]
@@ -617,6 +621,22 @@ def test_several_sheets_with_rows_are_refused(tmp_path):
             pd.DataFrame(LISTS).to_excel(writer, sheet_name=name, index=False)
     with pytest.raises(InputError, match="the sheets train, test have rows; save the one to read"):
         read(tmp_path / "rows.xlsx")
+
+
+def test_texts_that_begin_with_an_equals_sign_are_no_formulas_in_xlsx(tmp_path):
+    cells = {"question": ["=1+1", "a"], "tags": [["=x"], ["y"]]}
+    (tmp_path / "rows.xlsx").write_bytes(file_content(Path("a.xlsx"), pa.table(cells), Path("rows.xlsx")))
+    found = read_xlsx(tmp_path / "rows.xlsx").to_dict("list")
+    assert found == {"question": ["=1+1", "a"], "tags": ['["=x"]', '["y"]']}
+
+
+def test_a_label_that_two_choices_equal_but_for_case_is_unknown(tmp_path):
+    rows = records(lambda texts: {"options": texts}, answer=[texts[0] for texts in CHOICES])
+    rows[0] |= {"options": ["RED", "red", "tan"], "answer": "Red"}
+    rows[1] |= {"options": ["ONE", "one", "two"], "answer": "one"}
+    found = read_benchmark(write(tmp_path / "rows.jsonl", rows), skip_faulty=True).test
+    assert found.rows["choices"].to_pylist() == [["ONE", "one", "two"], *CHOICES[2:]]
+    assert found.rows["label"].to_pylist() == [1, *[0] * 22]
 
 
 @pytest.mark.parametrize("columns", [{}, {"choices": ("caption", "foil")}, {"choices": ("foil",)}])

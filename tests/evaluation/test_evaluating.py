@@ -104,6 +104,7 @@ def test_prompts_differ_only_in_what_they_hide():
     assert gray.text == full.text and gray.picture.size == full.picture.size
     (alone,) = [text for text in texts if "A. " not in text]
     assert alone.endswith("\nAnswer with a word or a short phrase.")
+    assert model.prompts[texts.index(alone)].choices == ()
 
 
 def test_likelihoods_are_compared_by_length_and_without_the_question():

@@ -49,6 +49,12 @@ def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(b
     assert f"{counted['rows']} rows in " in repr(fixed)
 
 
+def test_new_decoys_end_the_closed_sets_of_their_rows(benchmark):
+    sets = vm.remedy(benchmark, guarantee="question")
+    others = vm.remedy(sets, variant="iou").dataset["test"].to_pandas()
+    assert (others["set_id"] == "").all() and (others["set_kind"] == "").all() and others["set_leak"].isna().all()
+
+
 def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
     fixed = vm.remedy(benchmark, guarantee="question")
     fixed.save(tmp_path / "closed")

@@ -179,3 +179,9 @@ def test_a_letter_that_is_an_index_in_one_row_and_a_choice_in_another_is_rejecte
         vm.InputError, match=r"'1': '.' can only be the index .* question '0' has 'C' as a choice; give"
     ):
         vm.score(dict(zip(IDS, ["C", LETTERS[1], *TEXTS[2:]], strict=True)), rows, label_from=0)
+
+
+def test_case_tells_choices_apart_where_nothing_else_does():
+    rows = ROWS.assign(choices=[["Us", "us", "x", "y"]] * 30, answer=[row % 2 for row in range(30)])
+    assert vm.score(["us"] * 30, rows, label_from=0).results["mc_accuracy"]["accuracy"] == 0.5
+    assert vm.score(["X"] * 30, rows, label_from=0).results["mc_accuracy"]["accuracy"] == 0
