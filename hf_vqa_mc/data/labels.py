@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, spelled_like, unpacked_lists
 from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, typed
-from hf_vqa_mc.data.columns import KINDS, choice_kinds
+from hf_vqa_mc.data.columns import KINDS, choice_kinds, class_names
 from hf_vqa_mc.data.options import OPTIONS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
@@ -300,6 +300,15 @@ def interpret(
         )
     fitting = [one for one, rows in zip(found, unknown, strict=True) if rows == least]
     fitting = [one for one in fitting if one.form is not other] or fitting
+    if (names := class_names(tables[split].schema, name)) and pa.types.is_integer(tables[split][name].type):
+        codes = integers(column)
+        named = pa.array(names).take(pa.array(codes, mask=(codes < 0) | (codes >= len(names))))
+        for form in LABEL_FORMS.values():  # the names must not say otherwise
+            labels = choices.labels(form.read(named, choices))
+            if not (labels[valid] == UNKNOWN).any():
+                remedy = "store the names of the ClassLabel as text"
+                by_name = LabelInterpretation(name, form, labels)
+                check_agreement([fitting[0], by_name], f"{location}: {name} could be", remedy)
     numbers, texts = ([one for one in fitting if (one.form.first is None) == text] for text in (False, True))
     if not texts:
         return numbers

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from datasets import Dataset, DatasetDict, Image, load_dataset
+from datasets import ClassLabel, Dataset, DatasetDict, Image, load_dataset
 from PIL import Image as Pictures
 
 import hf_vqa_mc as vm
@@ -134,6 +134,17 @@ def test_mixed_columns_of_a_data_frame_are_kept_as_text():
     split = vm.read_benchmark(frame.assign(answer=["A", "C"], score=[1, {"of": 2}])).test
     assert split.rows["choices"].to_pylist() == [["x", "y", "u"], ["", "z", "w"]]
     assert split.original["score"].to_pylist() == ["1", '{"of": 2}']
+
+
+@pytest.mark.parametrize("names", [["B", "A"], ["no", "yes"], ["A", "B"], ["wrong", "right"]])
+def test_names_of_a_class_label_must_not_contradict_the_index(names):
+    rows = {"question": list("abcd"), "choices": [["yes", "no"]] * 4, "label": [0, 1, 0, 1]}
+    given = Dataset.from_dict(rows).cast_column("label", ClassLabel(names=names))
+    if names in (["A", "B"], ["wrong", "right"]):
+        assert vm.read_benchmark(given).test.rows["label"].to_pylist() == [0, 1, 0, 1]
+    else:
+        with pytest.raises(InputError, match=r"row 1: .*store the names of the ClassLabel as text"):
+            vm.read_benchmark(given)
 
 
 def test_unreadable_content_is_rejected():
