@@ -12,6 +12,7 @@ from hf_vqa_mc.errors import InputError
 
 FOLDS = 5
 MOST_FITTED = 20_000  # rows that a probe is fitted on; more are sampled
+ONE_THREAD = 50_000  # choices up to which boosting uses one thread
 STRENGTH = 0.3  # logistic regression: C
 Scores = Float64s  # (rows, choices): higher for a choice that looks more like the target
 Fit = Callable[[Int64s, int], Callable[[Int64s], Scores]]
@@ -84,6 +85,7 @@ def conditional_logit(columns: Any, valid: Bools) -> Float64s:  # noqa: ANN401
 def boosted(columns: Float32s, targets: Bools, trees: int, rate: float, leaves: int, seed: int) -> Any:  # noqa: ANN401
     """Gradient boosting that is fitted to tell targets; max_iter, learning_rate and max_leaf_nodes are given."""
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingClassifier(
         max_iter=trees,
@@ -93,4 +95,6 @@ def boosted(columns: Float32s, targets: Bools, trees: int, rate: float, leaves: 
         early_stopping=False,
         random_state=seed,
     )
-    return model.fit(columns, targets)
+    # On few choices several threads wait for one another, on a busy machine for minutes.
+    with threadpool_limits(None if len(targets) > ONE_THREAD else 1, "openmp"):
+        return model.fit(columns, targets)

@@ -16,6 +16,7 @@ from hf_vqa_mc.audits.probes.small_models import isolated_warnings
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import Int64s, Ints
+from hf_vqa_mc.decoys.propensity_model import one_thread
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.cross_fitting import FOLDS, Fit, Scores, conditional_logit, cross_fitted, sparse_columns
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, choice_columns, texts_and_questions
@@ -162,7 +163,7 @@ def _network(judged: JudgingInputs, question: bool) -> Fit:
     inputs, padding = torch.from_numpy(np.concatenate(parts, axis=2)), torch.from_numpy(~rows.valid)
 
     def fit(train: Int64s, seed: int) -> Callable[[Int64s], Scores]:
-        with torch.random.fork_rng():
+        with one_thread(), torch.random.fork_rng():  # several threads take longer, on a busy machine ten times
             torch.manual_seed(seed)
             model = torch.nn.Sequential(
                 torch.nn.Dropout(DROPOUT),
