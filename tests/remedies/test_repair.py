@@ -108,7 +108,7 @@ def test_other_rows_and_counts_do_not_tell_which_of_unique_texts_became_decoys()
     names = ["longest choice", "most frequent choice"]
     longest, frequent = (f"{name}: choices alone" for name in names)
     before, after = (accuracy(one, groups, names) for one in (rows, found.rows))
-    assert before[longest] - after[longest] > 0.05
+    assert before[longest] - after[longest] > 0.03
     assert abs(after[frequent] - 0.25) < 0.03
     assert by_other_rows(rows) == [0.25, 0.25]
     assert by_other_rows(found.rows) == pytest.approx([0.25, 0.25], abs=0.05)
