@@ -1,7 +1,6 @@
-"""`comparable` of millions of texts: each distinct part between spaces is normalised once."""
+"""`comparable` of millions of texts: compiled for ASCII, in Python for others."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -9,9 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.text.normalisation import comparable, squeezed, words
+from hf_vqa_mc.compiled import njit
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, squeezed, words
 
-_BATCH = 1 << 16  # texts whose parts between spaces are held in memory
+_BATCH = 1 << 16  # texts; the output buffer takes up to five times their memory
+_LONGEST = max(map(len, SMALL_NUMBERS))  # letters in the longest word for a digit
+_SPELT = np.zeros((len(SMALL_NUMBERS), _LONGEST), np.uint8)
+for _number, _word in enumerate(SMALL_NUMBERS):
+    _SPELT[_number, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+
+_NO_WORDS, _HAS_WORDS, _NOT_ASCII = 0, 1, 2
 
 
 def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
@@ -24,29 +30,26 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
     """
     given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
     given = given.cast(pa.large_string())
-    folded, has_words = [pa.array([], pa.large_string())], [np.zeros(0, np.bool_)]
+    parts, kinds = [], np.empty(len(given), np.uint8)
     for first in range(0, len(given), _BATCH):
         part = given.slice(first, _BATCH)
-        lists = pc.split_pattern(part, " ")
-        parts = pc.list_flatten(lists).dictionary_encode()
-        forms = pa.array(map(_folded, texts_of(parts.dictionary)), pa.large_string())
-        numbers = parts.indices.to_numpy()
-        kept = np.asarray(pc.not_equal(forms, ""))[numbers]
-        ends = np.append(0, np.cumsum(pc.list_value_length(lists).to_numpy()))
-        starts = np.append(0, np.cumsum(kept))[ends]
-        words_of = pa.LargeListArray.from_arrays(starts, forms.take(pa.array(numbers[kept])))
-        joined = pc.binary_join(words_of, pa.scalar(" ", pa.large_string()))
-        has_words.append(np.diff(starts) > 0)
-        wordless = pa.array(~has_words[-1])
-        slow = pa.array(map(comparable, texts_of(part.filter(wordless))), pa.large_string())
-        folded.append(pc.replace_with_mask(joined, wordless, slow))
-    return pa.concat_arrays(folded), np.concatenate(has_words)
-
-
-@lru_cache(maxsize=1 << 16)
-def _folded(part: str) -> str:
-    """The words of a part of a text, between spaces; most texts consist of few distinct parts."""
-    return " ".join(words(part))
+        offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]
+        buffer = part.buffers()[2]
+        data = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(1, np.uint8)
+        out = np.empty(_LONGEST * int(offsets[-1] - offsets[0]), np.uint8)
+        ends = np.zeros(len(part) + 1, np.int64)
+        _fold(data, offsets, _SPELT, out, ends, kinds[first : first + len(part)])
+        letters = out[: ends[-1]].copy()
+        parts.append(pa.LargeStringArray.from_buffers(len(part), pa.py_buffer(ends), pa.py_buffer(letters)))
+    folded = pa.concat_arrays(parts) if parts else given
+    other = kinds == _NOT_ASCII
+    has_words: NDArray[np.bool_] = kinds == _HAS_WORDS
+    if other.any():
+        as_written = given.filter(pa.array(other)).to_numpy(zero_copy_only=False).tolist()
+        slow = pa.array([comparable(text) for text in as_written], pa.large_string())
+        folded = pc.replace_with_mask(folded, pa.array(other), slow)
+        has_words[other] = [bool(words(text)) for text in as_written]
+    return folded, has_words
 
 
 def numbered_words(
@@ -104,3 +107,107 @@ def lists_of(array: pa.ListArray) -> list[list[str]]:
     texts = texts_of(array.flatten())
     ends = np.cumsum(array.value_lengths().to_numpy()).tolist()
     return [texts[start:end] for start, end in pairwise([0, *ends])]
+
+
+@njit(cache=True)
+def _fold(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    spelt: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+) -> None:
+    """Write the comparable texts to ``out`` and their ends to ``ends``."""
+    filled = 0
+    for text in range(len(offsets) - 1):
+        start, end, before = offsets[text], offsets[text + 1], filled
+        if _is_ascii(data, start, end):
+            filled = _write_words(data, start, end, spelt, out, filled)
+            kinds[text] = _HAS_WORDS if filled > before else _NO_WORDS
+            if filled == before:
+                while start < end and _is_space(data[start]):
+                    start += 1
+                while end > start and _is_space(data[end - 1]):
+                    end -= 1
+                out[filled : filled + end - start] = data[start:end]  # no letters, hence no capitals
+                filled += end - start
+        else:
+            kinds[text] = _NOT_ASCII
+        ends[text + 1] = filled
+
+
+@njit(cache=True)
+def _is_ascii(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    every = 0
+    for i in range(start, end):
+        every |= data[i]
+    return every < 128
+
+
+@njit(cache=True)
+def _write_words(
+    data: NDArray[np.uint8], start: int, end: int, spelt: NDArray[np.uint8], out: NDArray[np.uint8], filled: int
+) -> int:
+    """Write the words with single spaces between them; return the end."""
+    before = filled
+    i = start
+    while i < end:
+        if _is_alnum(data[i]):
+            after = _word_end(data, i, end)
+            if filled > before:
+                out[filled] = 32
+                filled += 1
+            filled = _write_word(data, i, after, spelt, out, filled)
+            i = after
+        else:
+            i += 1
+    return filled
+
+
+@njit(cache=True)
+def _word_end(data: NDArray[np.uint8], start: int, end: int) -> int:
+    """The end of the word that starts here; it includes single hyphens and apostrophes between letters or digits."""
+    i = start
+    while i < end:
+        if not _is_alnum(data[i]) and not (
+            (data[i] == 45 or data[i] == 39) and i + 1 < end and _is_alnum(data[i + 1])
+        ):
+            break
+        i += 1
+    return i
+
+
+@njit(cache=True)
+def _write_word(
+    data: NDArray[np.uint8], start: int, end: int, spelt: NDArray[np.uint8], out: NDArray[np.uint8], filled: int
+) -> int:
+    """Write a word in lower case, without possessive 's and with small numbers as words; return the end."""
+    if end - start > 2 and data[end - 2] == 39 and (data[end - 1] == 115 or data[end - 1] == 83):
+        end -= 2
+    number = -1
+    if end - start == 1 and 48 <= data[start] <= 57:
+        number = int(data[start]) - 48
+    elif end - start == 2 and data[start] == 49 and data[start + 1] == 48:
+        number = 10
+    if number >= 0:
+        for letter in spelt[number]:
+            if letter:
+                out[filled] = letter
+                filled += 1
+        return filled
+    for i in range(start, end):
+        out[filled] = data[i] + 32 if 65 <= data[i] <= 90 else data[i]
+        filled += 1
+    return filled
+
+
+@njit(cache=True)
+def _is_alnum(letter: int) -> bool:
+    return 48 <= letter <= 57 or 65 <= letter <= 90 or 97 <= letter <= 122
+
+
+@njit(cache=True)
+def _is_space(letter: int) -> bool:
+    """Whether ``str.strip`` removes the character."""
+    return letter == 32 or 9 <= letter <= 13 or 28 <= letter <= 31
