@@ -172,7 +172,7 @@ def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_n
     for model in ("MLP-A", "MLP-IA", "MLP-QA", "MLP-IQA"):
         assert [cell[0] == "(" for cell in table[model][1:]] == [False, True, False, False] * 3  # 54.8 (53.9 to 55.7)
     assert table["chance"][1:] == ["25.0", "25.0", "14.3"]
-    assert "training models (12)" in done.stderr
+    assert "training models: 12 of 12" in done.stderr
     assert "Writing model shards" not in done.stderr
 
     steps = printed_commands(done.stdout)
