@@ -100,7 +100,7 @@ def test_other_rows_and_counts_do_not_tell_which_of_unique_texts_became_decoys()
     rng = np.random.default_rng(0)
     choices = [["".join(rng.choice(list("aeioulmnrst"), rng.integers(4, 15))) for _ in range(4)] for _ in range(ROWS)]
     for texts in choices:
-        if rng.random() < 0.3:
+        if rng.random() < 0.6:
             texts.sort(key=len, reverse=True)  # the target comes first
     table = {"question": ["what is it"] * ROWS, "choices": choices, "label": np.zeros(ROWS, np.int64)}
     rows, groups = number_rows({"rows": pa.table(table)})["rows"], np.arange(ROWS)
@@ -108,7 +108,7 @@ def test_other_rows_and_counts_do_not_tell_which_of_unique_texts_became_decoys()
     names = ["longest choice", "most frequent choice"]
     longest, frequent = (f"{name}: choices alone" for name in names)
     before, after = (accuracy(one, groups, names) for one in (rows, found.rows))
-    assert before[longest] - after[longest] > 0.03
+    assert before[longest] - after[longest] > 0.05
     assert abs(after[frequent] - 0.25) < 0.03
     assert by_other_rows(rows) == [0.25, 0.25]
     assert by_other_rows(found.rows) == pytest.approx([0.25, 0.25], abs=0.05)
