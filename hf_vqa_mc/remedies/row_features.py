@@ -229,18 +229,19 @@ def similar_rows(
     """
     most = min(most, len(among))
     found, similarity = np.full((len(of), most), MISSING, np.int64), np.full((len(of), most), -1.0, np.float32)
-    others = vectors[among]
-    for first in range(0, len(of), _AT_A_TIME):
-        some = of[first : first + _AT_A_TIME]
-        products = np.round(vectors[some] @ others.T, 5)
-        products[groups[some][:, None] == groups[among]] = -np.inf
-        if kinds is not None:
-            products[kinds[some][:, None] != kinds[among]] = -np.inf
-        best = np.sort(np.argpartition(-products, most - 1, axis=1)[:, :most], axis=1)
-        values = np.take_along_axis(products, best, axis=1)
-        order = np.argsort(-values, axis=1, kind="stable")
-        best, values = (np.take_along_axis(one, order, axis=1) for one in (best, values))
-        valid = np.isfinite(values) & (values >= least)
-        found[first : first + len(some)] = np.where(valid, among[best], MISSING)
-        similarity[first : first + len(some)] = np.where(valid, values, -1)
+    kind_of, kind_among = (np.zeros(len(some)) if kinds is None else kinds[some] for some in (of, among))
+    for kind in np.unique(kind_of):
+        rows, others = np.flatnonzero(kind_of == kind), among[kind_among == kind]
+        count = min(most, len(others))
+        for first in range(0, len(rows) if count else 0, _AT_A_TIME):
+            at = rows[first : first + _AT_A_TIME]
+            products = np.round(vectors[of[at]] @ vectors[others].T, 5)
+            products[groups[of[at]][:, None] == groups[others]] = -np.inf
+            best = np.sort(np.argpartition(-products, count - 1, axis=1)[:, :count], axis=1)
+            values = np.take_along_axis(products, best, axis=1)
+            order = np.argsort(-values, axis=1, kind="stable")
+            best, values = (np.take_along_axis(one, order, axis=1) for one in (best, values))
+            valid = np.isfinite(values) & (values >= least)
+            found[at, :count] = np.where(valid, others[best], MISSING)
+            similarity[at, :count] = np.where(valid, values, -1)
     return found, similarity
