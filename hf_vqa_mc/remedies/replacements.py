@@ -29,6 +29,7 @@ MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
 PLAUSIBLE, PREFERRED = 0.2, 0.7
 """Shares of the published choices that are less plausible than any new decoy, and than the candidates tried first."""
+_UNKNOWN = MISSING - 1  # the neighbours of a row that was not yet searched
 _CANDIDATES = np.dtype(
     [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32),
      ("odds", np.float64), ("lead", np.float64)]
@@ -69,6 +70,8 @@ class Replacements:
         self.groups, self.folds, self.spaces, self.pool = groups, folds, spaces, pool
         self.plausibility, self.filters = plausibility, filters
         self.vectors = row_vectors(spaces, rows, CHOICES_WEIGHT)
+        self._near = np.full((len(rows), NEIGHBOURS), _UNKNOWN, np.int64)
+        self._similarity = np.full(self._near.shape, -1.0, np.float32)
         self.floor, self.preferred = np.nanquantile(plausibility.published, (PLAUSIBLE, PREFERRED)).tolist()
         self.donors = rows if pool is None else rows.followed_by(pool.rows)
         self.changes: dict[tuple[int, int], ChangedDecoy] = {}
@@ -109,8 +112,7 @@ class Replacements:
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf
         columns = decoys.argmin(axis=1).tolist()
-        begins, among = self.rows.beginning(BEGINNING), np.arange(len(self.rows))
-        near = [similar_rows(self.vectors, self.groups, some, among, NEIGHBOURS, begins, LEAST_SIMILAR)]
+        near = [self._neighbours(some)]
         if self.pool is not None:
             vectors = np.concatenate([self.vectors, row_vectors(self.spaces, self.pool.rows, CHOICES_WEIGHT)])
             numbers, similar = self.pool.near(self.spaces, vectors, self.rows, some, LEAST_SIMILAR)
@@ -134,6 +136,15 @@ class Replacements:
         cost = np.abs(found["lead"] + MARGIN) - SIMILARITY_WEIGHT * found["similarity"]
         cost -= PLAUSIBILITY_WEIGHT * found["odds"]
         return found[np.lexsort((found["text"], cost, found["odds"] < self.preferred))]
+
+    def _neighbours(self, some: Int64s) -> tuple[Int64s, Float32s]:
+        """The similar rows of some rows; each is searched once, since no change of a decoy changes the vectors."""
+        new = some[self._near[some, 0] == _UNKNOWN]
+        begins, among = self.rows.beginning(BEGINNING), np.arange(len(self.rows))
+        near, similarity = similar_rows(self.vectors, self.groups, new, among, NEIGHBOURS, begins, LEAST_SIMILAR)
+        self._near[new] = MISSING
+        self._near[new, : near.shape[1]], self._similarity[new, : near.shape[1]] = near, similarity
+        return self._near[some], self._similarity[some]
 
     def _candidates(
         self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: TextCounts
