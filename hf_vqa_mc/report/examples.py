@@ -17,7 +17,7 @@ from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.scoring import SCHEMES
-from hf_vqa_mc.scoring.gqa_grounding import square_map
+from hf_vqa_mc.scoring.gqa_grounding import box_weights, checked_attentions
 from hf_vqa_mc.scoring.inputs import read_by_id
 from hf_vqa_mc.scoring.matching import match
 from hf_vqa_mc.scoring.predictions import read_predictions
@@ -25,6 +25,7 @@ from hf_vqa_mc.scoring.scheme import MULTIPLE_CHOICE, Annotations
 
 CHOICE, TYPE, ORIGIN = 160, 60, 160  # maximum characters of a choice, a question type and a choice's origin
 FALLBACK = "fallback"  # origin of a decoy that could not be found, in a remedy's column ``choice_origins``
+BOX_CELLS = 28  # cells per side of the map that shows attention to boxes
 UNREADABLE = b"unreadable"  # replaces the content of an image that cannot be read
 UNPUBLISHED = "(answer not published)"
 
@@ -152,7 +153,12 @@ def attentions_of(names: Sequence[str], location: str, path: Path) -> dict[str, 
     for name in names:
         if name not in maps:
             raise InputError(f"--attentions {path}: no map of question {name!r} of {location}; expected all shown")
-    return {name: square_map(maps[name], f"--attentions {path}, question {name!r}") for name in names}
+    locations = [f"--attentions {path}, question {name!r}" for name in names]
+    found, are_boxes = checked_attentions([maps[name] for name in names], locations)
+    if are_boxes:
+        grids = ((one[:, 4] @ box_weights(one[:, :4], BOX_CELLS)).reshape(BOX_CELLS, BOX_CELLS).T for one in found)
+        return dict(zip(names, grids, strict=True))
+    return dict(zip(names, found, strict=True))
 
 
 def _origins(split: Split, row: int, n_choices: int) -> list[str]:

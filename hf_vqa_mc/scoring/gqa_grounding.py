@@ -1,6 +1,6 @@
 """GQA's grounding score: the share of attention on the objects of question and answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,10 @@ LEAST = 1e-6  # sides of a box are at least that long, so that a box without are
 
 POINTING = ("question", "fullAnswer")  # annotations whose objects count; those of the short answer do not
 SCENE = "scene"  # field of an operation that adds the whole image
+BOX = 5  # numbers of an attended box: four edges and the attention
 CELLS = 1 << 22  # maximum number of map values per batch, unless a single map has more
+
+_EXPECTED = "a square map of finite numbers, or boxes [left, top, right, bottom, attention]"
 
 Region = tuple[float, float, float, float]  # left, top, right and bottom edge, in widths and heights of the image
 
@@ -23,44 +26,74 @@ WHOLE_IMAGE: Region = (0.0, 0.0, 1.0, 1.0)
 def grounding_scores(columns: Columns, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
-    A cell counts by the share of its area inside; a region that is pointed to twice counts twice; a question that
-    points nowhere scores 0. As in the official program, the whole image counts once if an operation has a field
+    A cell or box counts by the share of its area inside; a region that is pointed to twice counts twice; a question
+    that points nowhere scores 0. As in the official program, the whole image counts once if an operation has a field
     ``scene``; the operations of GQA's own files have none.
 
-    The columns include `annotations`, `semantic` and `imageId`; attentions are square maps of numbers, float (n, n),
-    of any n; ``map[i][j]``: i runs along x; scene graphs are by image id.
+    The columns include `annotations`, `semantic` and `imageId`; scene graphs are by image id. The attentions of all
+    questions are either square maps of numbers, float (n, n) of any n, ``map[i][j]`` with i along x; or lists of
+    attended boxes, float (n, 5): left, top, right and bottom edge in [0, 1] of the image, and the attention. Boxes are
+    the branch ``--objectFeatures`` of the official program (Hudson and Manning 2019, section 4.4), which as published
+    reads a name that is not defined.
     """
-    maps = by_question_id("attentions", attentions, "attention")
+    given = by_question_id("attentions", attentions, "attention")
     regions = _regions(columns, scene_graphs)
-    for row in (row for row, name in enumerate(columns["question_ids"]) if name not in maps):
+    for row in (row for row, name in enumerate(columns["question_ids"]) if name not in given):
         raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
-    squares = [square_map(maps[name], columns.where(row)) for row, name in enumerate(columns["question_ids"])]
+    names, locations = columns["question_ids"], [columns.where(row) for row in range(columns.count)]
+    found, are_boxes = checked_attentions([given[name] for name in names], locations)
     scores = np.zeros(columns.count)
-    for size in {len(one) for one in squares}:
-        rows = [row for row, one in enumerate(squares) if len(one) == size]
+    if are_boxes:
+        for row, boxes in enumerate(found):
+            shares = inside(boxes[:, :4], np.array(regions[row], np.float64).reshape(-1, 4))
+            scores[row] = boxes[:, 4] @ shares.sum(axis=1)
+        return scores
+    for size in {len(one) for one in found}:
+        rows = [row for row, one in enumerate(found) if len(one) == size]
         at_once = max(CELLS // (size**2 * max(len(regions[row]) + 1 for row in rows)), 1)  # a copy per region
         for start in range(0, len(rows), at_once):
             some = np.array(rows[start : start + at_once])
             question = np.repeat(np.arange(len(some)), [len(regions[row]) for row in some])
             edges = np.array([edges for row in some for edges in regions[row]], np.float64).reshape(-1, 4)
             across, down = covered(edges[:, 0], edges[:, 2], size), covered(edges[:, 1], edges[:, 3], size)
-            of_regions = np.stack([squares[row] for row in some])[question]
+            of_regions = np.stack([found[row] for row in some])[question]
             on_region = np.einsum("ri,rij,rj->r", across, of_regions, down)
             scores[some] = np.bincount(question, on_region, minlength=len(some))
     return scores
 
 
-def square_map(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give
-    """An attention map, float64 (n, n), with x first; raises InputError unless it is square and finite."""
+def checked_attentions(given: Sequence[Any], locations: Sequence[str]) -> tuple[list[NDArray[np.float64]], bool]:
+    """The attentions of questions as arrays, and whether they are boxes (n, 5) and not square maps (n, n).
+
+    5 x 5 numbers are boxes only if every line of all of them could be one. Raises InputError for what is neither.
+    """
+    found = [_numbers(one, location) for one, location in zip(given, locations, strict=True)]
+    are_boxes = all(one.shape[1] == BOX for one in found) and (
+        any(len(one) != BOX for one in found) or all(map(_inside_image, found))
+    )
+    for one, array, location in zip(given, found, locations, strict=True):
+        if are_boxes and not _inside_image(array):
+            raise InputError(f"{location}: attention is {shown(one)}, expected boxes with edges from 0 to 1")
+        if not are_boxes and array.shape[0] != array.shape[1]:
+            raise InputError(f"{location}: attention is {shown(one)}, expected {_EXPECTED}, of one kind for all")
+    return found, are_boxes
+
+
+def _numbers(given: Any, location: str) -> NDArray[np.float64]:  # noqa: ANN401  whatever users give
     try:
         lines = given.tolist() if hasattr(given, "tolist") and not isinstance(given, np.ndarray) else given  # torch
         attention = np.asarray(lines)
         numbers = attention.dtype.kind in "fiu" and bool(np.isfinite(attention).all())
     except (TypeError, ValueError):  # rows of different length, or not an array
         attention, numbers = np.zeros(()), False
-    if not numbers or attention.ndim != 2 or attention.shape[0] != attention.shape[1] or not attention.size:
-        raise InputError(f"{location}: attention is {shown(given)}, expected a square map of finite numbers")
+    if not numbers or attention.ndim != 2 or not attention.size:
+        raise InputError(f"{location}: attention is {shown(given)}, expected {_EXPECTED}")
     return attention.astype(np.float64, copy=False)
+
+
+def _inside_image(boxes: NDArray[np.float64]) -> bool:
+    edges = boxes[:, :4]
+    return bool(((edges >= 0) & (edges <= 1)).all() and (edges[:, :2] <= edges[:, 2:]).all())
 
 
 def _regions(columns: Columns, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
@@ -110,15 +143,19 @@ def covered(first: NDArray[np.float64], last: NDArray[np.float64], size: int) ->
     return np.asarray(np.maximum(inside, 0.0) * size)
 
 
+def inside(boxes: NDArray[np.float64], regions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of each box's area in each region, float64 (boxes, regions); both are (number, 4), see `Region`."""
+    first = np.clip(boxes[:, None, :2], 0.0, 1 - LEAST)
+    last = np.clip(boxes[:, None, 2:], first + LEAST, 1.0)
+    sides = np.minimum(last, regions[:, 2:]) - np.maximum(first, regions[:, :2])
+    return np.asarray((np.maximum(sides, 0.0) / (last - first)).prod(axis=2))
+
+
 def box_weights(boxes: NDArray[np.floating], size: int) -> NDArray[np.float64]:
     """The share of each box's area in each cell, float64 (boxes, size**2), cells in row-major order; rows sum to 1.
 
-    A matrix product with it averages cells over boxes; transposed, it spreads one value per box evenly over the box.
     ``boxes`` (boxes, 4): left, top, right and bottom edge; ``size``: cells per side.
     """
-    edges = boxes.astype(np.float64)
-    first = np.clip(edges[:, :2], 0.0, 1 - LEAST)
-    last = np.clip(edges[:, 2:], first + LEAST, 1.0)
-    columns, lines = (covered(first[:, axis], last[:, axis], size) for axis in (0, 1))
-    cells = (lines[:, :, None] * columns[:, None, :]).reshape(len(edges), -1)
-    return np.asarray(cells / cells.sum(1, keepdims=True))
+    edges = np.arange(size + 1) / size
+    left, top = (grid.ravel() for grid in np.meshgrid(edges[:-1], edges[:-1]))
+    return inside(boxes.astype(np.float64), np.stack([left, top, left + 1 / size, top + 1 / size], axis=1))

@@ -133,8 +133,9 @@ def maps_file(path, names, attention):
     return path.name
 
 
-def test_attention_maps_are_drawn_on_the_images(run, pictured, tmp_path):
-    maps = maps_file(tmp_path / "maps.json", ["q0", "q1", "q2", "q3", "other"], [[0, 0], [1, 0]])
+@pytest.mark.parametrize("attention", [[[0, 0], [1, 0]], [[0.5, 0, 1, 0.5, 0.8], [0, 0, 1, 1, 0.2]]])
+def test_attention_is_drawn_on_the_images(run, pictured, tmp_path, attention):
+    maps = maps_file(tmp_path / "maps.json", ["q0", "q1", "q2", "q3", "other"], attention)
     for name, options in (("without", []), ("with", ["--attentions", maps])):
         result = run(pictured, "--output", f"{name}.html", *options)
         assert result.exit_code == 0, result.output

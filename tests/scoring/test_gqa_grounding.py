@@ -10,6 +10,7 @@ import torch
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring import gqa_grounding
 from hf_vqa_mc.scoring.gqa import gqa_score
+from hf_vqa_mc.scoring.gqa_grounding import box_weights
 from tests.scoring.literal_gqa import attended
 from tests.scoring.test_gqa import question
 
@@ -90,6 +91,8 @@ def test_blocks_of_questions_add_up(monkeypatch):
         [[]],
         [1.0],
         [[1.0, 0.0]],
+        [[0.0, 0.0, 1.1, 1.0, 1.0]],
+        [[0.5, 0.0, 0.4, 1.0, 1.0]],
         [[1.0, 0.0], [1.0]],
         [[[1.0]]],
         [[float("nan")]],
@@ -105,7 +108,9 @@ def test_blocks_of_questions_add_up(monkeypatch):
     ],
 )
 def test_a_map_that_is_not_a_square_of_finite_numbers_is_an_error(attention):
-    with pytest.raises(InputError, match=r"question '1': attention is .*, expected a square map of finite numbers"):
+    with pytest.raises(
+        InputError, match=r"question '1': attention is .*, expected (a square map of finite numbers|boxes)"
+    ):
         grounding(attention, {"a": ALL}, ["a"])
 
 
@@ -145,6 +150,49 @@ def test_real_scene_graphs_give_the_literal_grounding(real_data):
     found = gqa_score(dict.fromkeys(questions, "lamp"), questions, attentions=attentions, scene_graphs=graphs)
     expected = [attended(q, graphs, attentions[n]) for n, q in questions.items()]
     assert found["grounding"] == pytest.approx(100 * sum(expected) / len(expected), rel=1e-9)
+
+
+def test_attention_to_boxes_counts_by_the_share_of_each_box_inside():
+    left, right = [0.0, 0.0, 0.5, 1.0, 0.7], [0.5, 0.0, 1.0, 1.0, 0.3]
+    assert grounding([left, right], {"a": LEFT_HALF}, ["a"]) == pytest.approx(70)
+    assert grounding([left, right], {"a": QUADRANT}, ["a"]) == pytest.approx(25)
+    assert grounding([[0.5, 0.5, 0.5, 0.5, 1.0]], {"a": QUADRANT}, ["a"]) == pytest.approx(100)  # a point
+    assert grounding([left, right], {"a": LEFT_HALF}) == 0.0
+
+
+def test_five_by_five_is_a_map_unless_every_line_could_be_a_box():
+    boxes = [[0.0, 0.0, 0.5, 1.0, 0.2]] * 5
+    assert grounding(boxes, {"a": LEFT_HALF}, ["a"]) == pytest.approx(100)
+    boxes[2] = [0.5, 0.0, 0.0, 1.0, 0.2]
+    assert grounding(boxes, {"a": LEFT_HALF}, ["a"]) == pytest.approx(100 * 2.5 * 1.7)
+
+
+def test_maps_and_boxes_do_not_mix():
+    questions = {n: question(annotations={"question": {"0": "a"}, "fullAnswer": {}}) for n in ("1", "2")}
+    attentions = {"1": [[1.0]], "2": [[0.0, 0.0, 1.0, 1.0, 1.0]]}
+    with pytest.raises(InputError, match=r"question '2': attention is .*, of one kind for all"):
+        gqa_score(dict.fromkeys("12", "lamp"), questions, attentions=attentions, scene_graphs={"n1": graph(a=ALL)})
+
+
+def test_all_attention_on_the_gold_box_of_a_real_object_is_100_however_small_it_is(real_data):
+    with lzma.open(real_data / "gqa" / "minyus100__val_sceneGraphs.json.xz", "rt") as file:
+        graphs = json.load(file)
+    questions, boxes, maps = {}, {}, {}
+    for image, of_image in graphs.items():
+        width, height = of_image["width"], of_image["height"]
+        for name, one in of_image["objects"].items():
+            pointed = {"question": {"0": name}, "fullAnswer": {}}
+            x, y, w, h = (one[side] for side in "xywh")
+            edges = [x / width, y / height, (x + w) / width, (y + h) / height]
+            if max(edges) > 1 or not w * h:
+                continue
+            questions[f"{image}-{name}"] = question(imageId=image, annotations=pointed)
+            boxes[f"{image}-{name}"] = [[*edges, 1.0], [0.0, 0.0, 1.0, 1.0, 0.0]]
+            maps[f"{image}-{name}"] = (np.array([1.0]) @ box_weights(np.array([edges]), 7)).reshape(7, 7).T
+    answers, given = dict.fromkeys(questions, "lamp"), {"references": questions, "scene_graphs": graphs}
+    assert len(questions) > 1_000
+    assert gqa_score(answers, attentions=boxes, **given)["grounding"] == pytest.approx(100)
+    assert gqa_score(answers, attentions=maps, **given)["grounding"] < 60  # what a map of 7 x 7 cells can show
 
 
 def test_maps_of_torch_count_whatever_their_type_and_gradient():
