@@ -68,7 +68,14 @@ def _plain(output: Path, dataset: str, batch_size: int) -> float:
     network, processor = load_checkpoint(output / "best")
     table = load_dataset(dataset, "easyvqa_iou", split="train")
     known = {text: index for index, text in enumerate(answers_of(network))}
-    kept = [(question, known[answer]) for question, answer in zip(table["question"], [choices[label] for choices, label in zip(table["choices"], table["label"], strict=True)], strict=True)]
+    kept = [
+        (question, known[answer])
+        for question, answer in zip(
+            table["question"],
+            [choices[label] for choices, label in zip(table["choices"], table["label"], strict=True)],
+            strict=True,
+        )
+    ]
     tensors = dict(processor([question for question, _ in kept]))
     tensors["labels"] = torch.tensor([label for _, label in kept])
     optimizer = torch.optim.Adam(network.parameters(), 0.001)
