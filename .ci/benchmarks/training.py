@@ -17,9 +17,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import hf_vqa_mc as vm  # noqa: E402
-from hf_vqa_mc.models.checkpoint import load_checkpoint  # noqa: E402
-from hf_vqa_mc.models.model import answers_of  # noqa: E402
+import hf_vqa_mc as vm
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.model import answers_of
 
 Row = tuple[str, float, str, str]
 """What was measured, its value, the unit, what is required ("" where nothing is)."""
@@ -68,14 +68,8 @@ def _plain(output: Path, dataset: str, batch_size: int) -> float:
     network, processor = load_checkpoint(output / "best")
     table = load_dataset(dataset, "easyvqa_iou", split="train")
     known = {text: index for index, text in enumerate(answers_of(network))}
-    kept = [
-        (question, known[answer])
-        for question, answer in zip(
-            table["question"],
-            [choices[label] for choices, label in zip(table["choices"], table["label"], strict=True)],
-            strict=True,
-        )
-    ]
+    rows = zip(table["question"], table["choices"], table["label"], strict=True)
+    kept = [(question, known[choices[label]]) for question, choices, label in rows]
     tensors = dict(processor([question for question, _ in kept]))
     tensors["labels"] = torch.tensor([label for _, label in kept])
     optimizer = torch.optim.Adam(network.parameters(), 0.001)
