@@ -14,7 +14,8 @@ from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
 from hf_vqa_mc.scoring.table import ScoreTable, line
-from hf_vqa_mc.scoring.tdiuc_types import ABSURD
+from hf_vqa_mc.scoring.tdiuc_types import ABSURD, PRESENCE
+from hf_vqa_mc.text.normalisation import YES_NO
 
 UnknownGold = Literal["merge", "keep"]  # whether gold answers outside the vocabulary are merged to one per type
 Gold = str | tuple[str | None]  # A gold answer; outside the vocabulary it is a tuple, which equals no prediction
@@ -34,6 +35,9 @@ class TdiucMpt(Accuracy):
     per_type_normalized: dict[str, float]
     """mean over the type's distinct right answers of the accuracy on the questions with that answer"""
     n_per_type: dict[str, int]
+    presence: dict[str, float]
+    """accuracy of the questions about presence whose right answer is yes, and no, of those that there are
+    (Kafle and Kanan 2017, "Effects of Balancing Object Presence")"""
     accuracy_also_absurd: float | None
     per_question: list[float] | None
 
@@ -103,11 +107,14 @@ def tdiuc_mpt(
     for name, of_types in (("mpt", 100 * per_type + EPSILON), ("nmpt", 100 * normalized + EPSILON)):
         means[f"arithmetic_{name}"] = float(of_types.mean()) / 100
         means[f"harmonic_{name}"] = float(len(of_types) / (1 / of_types).sum()) / 100
+    about_presence = np.array([name == PRESENCE for name in names])[types]
+    of_presence = {answer: scores[about_presence & (correct_of == indices.get(answer))] for answer in YES_NO}
     columns_by_type = {"per_type": per_type, "per_type_normalized": normalized, "n_per_type": counts}
     result = {
         **accuracy(scores, columns.groups("image_ids")),
         **means,
         **{name: dict(zip(names, of.tolist(), strict=True)) for name, of in columns_by_type.items()},
+        "presence": {answer: float(found.mean()) for answer, found in of_presence.items() if len(found)},
         "accuracy_also_absurd": float(chosen.mean()) if len(chosen) else None,
         "per_question": scores.tolist() if per_question else None,
     }
@@ -183,6 +190,8 @@ def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     normalized, counts, group = result["per_type_normalized"], result["n_per_type"], "by question type"
     for name, share in result["per_type"].items():
         lines.append(line(name, share, other=normalized[name], questions=counts[name], group=group))
+    for answer, share in result["presence"].items():
+        lines.append(line(f"{PRESENCE}, {answer}", share, group="presence by the right answer"))
     has_texts = matched.annotations.questions is not None
     missing = {} if has_texts else {"accuracy of questions absurd for other images": QUESTIONS.flag}
     return ScoreTable(lines, "normalised", missing)

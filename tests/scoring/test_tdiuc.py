@@ -134,3 +134,11 @@ def test_errors_name_question_and_field(arguments, options, message):
 def test_the_finder_of_absurd_questions_errors_name_question_and_field(questions, types, message):
     with pytest.raises(InputError, match=message):
         also_absurd(questions, types)
+
+
+def test_presence_is_scored_by_the_right_answer():
+    kinds = ["object_presence"] * 4 + ["color", "scene_recognition"]
+    found = tdiuc_mpt(["yes", "yes", "yes", "no", "red", "yes"], ["yes", "yes", "no", "no", "red", "no"], kinds)
+    assert found["presence"] == {"yes": 1.0, "no": 0.5}
+    assert tdiuc_mpt(["yes", "red"], ["yes", "red"], ["object_presence", "color"])["presence"] == {"yes": 1.0}
+    assert tdiuc_mpt(["yes"], ["yes"], ["scene_recognition"])["presence"] == {}
