@@ -38,6 +38,7 @@ MODELS = ModelListing(
         "hiecoatt": "hf_vqa_mc.models.hie_co_attention:HIE_CO_ATTENTION",
         "random-answer": "hf_vqa_mc.models.fitted:RANDOM_ANSWER",
         "popular-answer": "hf_vqa_mc.models.fitted:POPULAR_ANSWER",
+        "always-yes": "hf_vqa_mc.models.fitted:ALWAYS_YES",
         "popular-per-type": "hf_vqa_mc.models.fitted:POPULAR_PER_TYPE",
         "global-prior": "hf_vqa_mc.models.fitted:GLOBAL_PRIOR",
         "local-prior": "hf_vqa_mc.models.fitted:LOCAL_PRIOR",

@@ -9,8 +9,9 @@ from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.decoys.rng import purpose_hash
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.model import FittedModel, Model, VqaConfig, stored
+from hf_vqa_mc.models.model import FittedModel, Model, VqaConfig, answers_of, stored
 from hf_vqa_mc.models.question_texts import OTHER_GROUP, PADDING
 
 OF_ALL = 1e-3  # weight of the counts of all questions in those of a group: decides ties, and covers missing answers
@@ -22,12 +23,13 @@ ABSENT = -20.0  # logit of answers that no neighbour has
 
 @strict
 class AnswerPriorVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
-    """A prior: what the questions are grouped by, which the model's name decides."""
+    """A prior: what the questions are grouped by, or the answer, which the model's name decides."""
 
     model_type = "vqa_answer_prior"
 
     group: str | None = None  #: column such as question_type, or groups.local, a field of a record; None: no groups
     group_count: int = 0  #: number of groups
+    answer: str | None = None  #: answer that is always given, whatever the training answers; None: the most frequent
 
     may_be_zero = ("group_count",)
 
@@ -46,6 +48,11 @@ class AnswerPriorForOpenEndedVqa(FittedModel):
 
     def fit(self, labels: Tensor, **inputs: Tensor) -> None:
         """Count the answers; arguments are those of ``forward``."""
+        if self.config.answer is not None:
+            answers = answers_of(self)
+            if self.config.answer not in answers:
+                raise InputError(f"no training answer is {self.config.answer!r}, which this baseline always gives")
+            labels = torch.full_like(labels, answers.index(self.config.answer))
         groups, ones = self._groups(inputs["question_groups"]), torch.ones(len(labels))
         counts = torch.zeros_like(self.counts).index_put_((groups, labels), ones, accumulate=True)
         counts[OTHER_GROUP] = counts.sum(0)
@@ -206,15 +213,25 @@ def _declared(
 
 def _popular(name: str, title: str, description: str, source: str, group: str | None) -> Model:
     kind, description = AnswerPriorForOpenEndedVqa, f"the most popular answer of {description}"
-    return _declared(name, title, description, source, kind, "question_groups", group=group)
+    return _declared(name, title, description, source, kind, "question_groups", group=group, answer=None)
 
 
 POPULAR_ANSWER = _popular(
     "popular-answer",
     "Most popular answer",
     "all questions",
-    'Antol et al. 2015, section 5 ("yes"); YES of Kafle and Kanan 2017; Prior of Goyal et al. 2017',
+    'Antol et al. 2015, section 5 ("yes"); Prior of Goyal et al. 2017',
     None,
+)
+ALWAYS_YES = _declared(
+    "always-yes",
+    "Yes",
+    "the answer yes to every question",
+    "YES of Kafle and Kanan 2017",
+    AnswerPriorForOpenEndedVqa,
+    "question_groups",
+    group=None,
+    answer="yes",
 )
 POPULAR_PER_TYPE = _popular(
     "popular-per-type",

@@ -385,6 +385,13 @@ def test_the_popular_answer_ignores_groups():
     assert model(question_groups=torch.tensor([0, 1, 2])).logits.argmax(1).tolist() == [2, 2, 2]
 
 
+def test_yes_is_answered_however_rare_it_is_in_training():
+    config = MODELS["always-yes"].config_class(id2label={0: "two", 1: "yes"}, answer="yes")
+    model = MODELS["always-yes"].model_class(config)
+    model.fit(torch.tensor([0, 0, 0, 1]), question_groups=torch.zeros(4, dtype=torch.int64))
+    assert model(question_groups=torch.tensor([0, 1, 2])).logits.argmax(1).tolist() == [1, 1, 1]
+
+
 def test_random_answers_are_uniform_and_depend_on_seed_and_question_only():
     model, other = model_of("random-answer"), model_of("random-answer", seed=1)
     questions = torch.randint(2, 500, (3000, 6), generator=torch.Generator().manual_seed(0))

@@ -74,6 +74,11 @@ def test_a_model_learns_answers_and_is_measured_by_consensus_accuracy(answered, 
     assert {one["answer"] for one in predictions} == set(COLOURS)
 
 
+def test_a_baseline_that_always_answers_yes_needs_that_answer(answered, tmp_path):
+    with pytest.raises(InputError, match="no training answer is 'yes', which this baseline always gives"):
+        train(settings_of(answered, "open", tmp_path / "run", model="always-yes"))
+
+
 def test_a_model_that_is_fitted_has_no_best_step(answered, tmp_path):
     run = train(settings_of(answered, "open", tmp_path / "run", model="popular-answer"))
     score = run.record["results"]["held_out"]["accuracy"]
