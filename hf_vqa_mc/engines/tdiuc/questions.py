@@ -28,7 +28,7 @@ TRAIN_SHARE = 0.7  # of the images without a split of COCO's; Kafle and Kanan 20
 SPLITS = {"train2014": "train", "val2014": "test"}  # subset of COCO to split, ibid.
 
 YES, NO = "yes", "no"
-DOES_NOT_APPLY = "does not apply"
+DOES_NOT_APPLY = "doesnotapply"  # as in the publisher's answer key
 
 
 class Question(NamedTuple):

@@ -380,7 +380,7 @@ def _position(row: dict[str, Any], coco: Coco, min_area: float) -> str | None:
 
 
 def _absurd(row: dict[str, Any], coco: Coco, _: float) -> str | None:
-    if row["answer"] != "does not apply":
+    if row["answer"] != "doesnotapply":
         return "another answer"
     if row["image_id"] not in coco.size:
         return "nothing proves that anything is absent"
