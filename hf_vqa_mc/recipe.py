@@ -32,5 +32,7 @@ CHAO = Recipe("sgd", 0.1, 100, 40.0)
 rate is 0.01, for at most 600,000 mini-batches whose number it tunes on validation data."""
 OPEN_ENDED = Recipe("adam", 1e-3, 500, 8.0)
 """Ours, as the papers report none; tuned on VQA v1's training questions."""
+HUDSON = OPEN_ENDED._replace(epochs=15.0)
+"""GQA's baselines: Adam and 15 epochs (Hudson and Manning 2019, appendix C); rate and batch size are ours."""
 ANTOL = Recipe("rmsprop", 3e-4, 500, 10.0, clip_value=10.0)
 """That of deeper LSTM Q + norm I, as published with its code (Antol et al. 2015); the number of epochs is ours."""

@@ -12,7 +12,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
-from hf_vqa_mc.recipe import OPEN_ENDED
+from hf_vqa_mc.recipe import HUDSON, OPEN_ENDED, Recipe
 
 SEEN = {
     "image": ("image_features", "image_size"),
@@ -162,11 +162,12 @@ def _declared(
     *inputs: str,
     source: str = "Antol et al. 2015, section 5.1",
     settings: Mapping[str, object] | None = None,
+    recipe: Recipe = OPEN_ENDED,
     **preset: object,
 ) -> Model:
     taken = source, AnswerMlpVqaConfig, AnswerMlpForOpenEndedVqa, frozenset(SEEN[one][0] for one in inputs)
     preset = {"inputs": list(inputs), "separate": False, "activation": "tanh"} | preset
-    return Model(name, title, description, *taken, preset, settings or {}, OPEN_ENDED, open_ended=True)
+    return Model(name, title, description, *taken, preset, settings or {}, recipe, open_ended=True)
 
 
 BOW_Q = _declared("bow-q", "BoW Q", "an MLP on the bag of the question's words", "question")
@@ -193,7 +194,7 @@ LINEAR_Q_I = _declared("linear-q-i", "Q + I", f"a linear model {_WHAT}", *_BOTH,
 _MLP_Q_I: dict[str, Any] = {"settings": {"hidden_sizes": [6000, 4000, 2000], "dropout": 0.3}, "activation": "relu"}
 MLP_Q_I = _declared("mlp-q-i", "MLP", f"an MLP {_WHAT}", *_BOTH, source=_LINEAR["source"], **_MLP_Q_I)
 """The vectors of the paper are skip-thought's."""
-_CNN: dict[str, Any] = {"settings": {"hidden_sizes": [512]}, "activation": "elu"}
+_CNN: dict[str, Any] = {"settings": {"hidden_sizes": [512]}, "activation": "elu", "recipe": HUDSON}
 CNN = _declared(
     "cnn", "CNN", "an MLP that sees only the image", "image", source="Hudson and Manning 2019, section 4.2", **_CNN
 )

@@ -16,7 +16,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from hf_vqa_mc.models.answer_mlp import answer_output, classifier, needed
 from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
 from hf_vqa_mc.models.question_texts import PADDING, packed
-from hf_vqa_mc.recipe import ANTOL, OPEN_ENDED, Recipe
+from hf_vqa_mc.recipe import ANTOL, HUDSON, OPEN_ENDED, Recipe
 
 
 @strict
@@ -160,6 +160,7 @@ _GQA: dict[str, Any] = {
     "source": "Hudson and Manning 2019, section 4.2",
     "settings": {"hidden_sizes": [512], "activation": "elu"},
     "fusion": "concatenation",
+    "recipe": HUDSON,
 }
 """The paper reports no sizes; 512 units, with ELU, are those of its MAC network's output."""
 LSTM = _declared("lstm", "LSTM", "an LSTM on the question", **_GQA)
