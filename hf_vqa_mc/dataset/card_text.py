@@ -10,7 +10,7 @@ from hf_vqa_mc.data.inventory import IMAGES, PREFERRED, Inventory, about_sources
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_table import LeftOut
 from hf_vqa_mc.schema import SPLITS
-from hf_vqa_mc.sources.source import OPEN_SPLITS
+from hf_vqa_mc.sources.source import OPEN_SPLITS, reference
 from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.markdown import code, environment, plain
 
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 Configs = dict[str, dict[str, Any]]
-
-PAPER = """@inproceedings{chao2018being,
-  title     = {Being Negative but Constructively: Lessons Learnt from Creating Better Visual Question Answering
-               Datasets},
-  author    = {Chao, Wei-Lun and Hu, Hexiang and Sha, Fei},
-  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
-               Linguistics: Human Language Technologies},
-  year      = {2018}
-}"""
 
 FILTERS = {
     "same_text": "the same text as the target or as a decoy already taken",
@@ -64,7 +55,7 @@ def card_text(inventory: Inventory) -> str:
 
 def citations(inventory: Inventory) -> list[str]:
     """BibTeX entries: of the method, if a build made choices by it, and of the sources."""
-    method = [PAPER] if inventory["sources"] and choice_configs(configs_of(inventory)) else []
+    method = [reference("chao2018being")] if inventory["sources"] and choice_configs(configs_of(inventory)) else []
     found = dict.fromkeys([*method, *(one["citation"] for one in about_sources(inventory).values())])
     return [one for one in found if one]
 

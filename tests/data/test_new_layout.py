@@ -12,8 +12,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.data.cells import as_lists, is_text
-from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm
-from hf_vqa_mc.data.choices import CHOICE_FORMS
+from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceCells, ChoiceForm
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
 

@@ -7,7 +7,6 @@ import json
 import lzma
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from tests.sources.open_ended_files import (
     write_vqa2_pairs,
     write_vqa_open,
 )
+from tests.sources.spoiling import Spoil, drop, put, repeat
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
@@ -290,7 +290,7 @@ def test_all_questions_of_gqa_need_not_be_balanced_but_of_known_types(tmp_path: 
     part = tmp_path / "train_all_questions" / "train_all_questions_0.json"
     records = json.loads(part.read_text())
     assert {record["isBalanced"] for record in records.values()} == {True, False}
-    _first(records)["types"]["structural"] = "zzz"
+    next(iter(records.values()))["types"]["structural"] = "zzz"
     write_json(part, records)
     with pytest.raises(InputError, match=r"field 'structural': expected one of"):
         _read("gqa_all", tmp_path)
@@ -501,26 +501,6 @@ def test_real_samples_of_abstract_scenes_come_back_as_they_were(real_data: Path,
             assert row["image_file"] == f"abstract_v002_{subset}_{one['image_id']:012d}.png"
 
 
-def _first(content: dict[str, Any]) -> Any:
-    return next(iter(content.values()))
-
-
-def _without_types(content: Any) -> None:
-    del _first(content)["types"]
-
-
-def _without_answer(content: Any) -> None:
-    del _first(content)["answer"]
-
-
-def _set(field: str, value: object) -> Callable[[Any], None]:
-    return lambda content: _first(content).update({field: value})
-
-
-def _other_pair(at: int, *pair: object) -> Callable[[Any], None]:
-    return lambda content: content.__setitem__(at, list(pair))
-
-
 GQA_TRAIN, TDIUC_TOLD = "train_balanced_questions.json", "Annotations/mscoco_val2014_annotations.json"
 PAIRS = "v2_mscoco_train2014_complementary_pairs.json"
 VQA_TRAIN, VQA_TEST = "mscoco_train2014_annotations.json", "OpenEnded_mscoco_test2015_questions.json"
@@ -534,20 +514,20 @@ CUT_OFF = {
     "vqa_open": VQA_TRAIN,
     "vqa_abstract_open": "abstract_v002_val2015_annotations.json",
 }
-SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
-    ("gqa_balanced", GQA_TRAIN, _without_types, r"train_balanced_questions\.json, question '0000', field 'types': it is missing; the record's fields are"),
-    ("gqa_balanced", GQA_TRAIN, _without_answer, r"question '0000', field 'answer': it is missing"),
-    ("gqa_balanced", GQA_TRAIN, _set("answer", " "), r"field 'answer': expected text, found ' '"),
-    ("gqa_balanced", GQA_TRAIN, _set("isBalanced", 1), r"field 'isBalanced': expected true or false, found 1"),
-    ("gqa_balanced", GQA_TRAIN, _set("types", "query"), r"field 'types': expected a JSON object, found 'query'"),
-    ("gqa_balanced", GQA_TRAIN, _set("types", {"structural": "query"}), r"field 'types', field 'semantic': it is missing"),
-    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"question_type": "colour"}), r"annotations\[1\], field 'question_type': expected one of 'absurd', .*, found 'colour'"),
-    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"][1].update({"answers": []}), r"annotations\[1\], field 'answers': expected an answer, found \[\]"),
-    ("tdiuc", TDIUC_TOLD, lambda content: content["annotations"].append(content["annotations"][0]), r"annotations\[72\], field 'question_id': 420 occurs already in annotations\[0\]"),
-    ("vqa_open", VQA_TRAIN, lambda content: content["annotations"][2]["answers"].pop(), r"annotations\[2\], field 'answers': expected 10 items, found 9"),
-    ("vqa_open", VQA_TEST, lambda content: content["questions"][1].update({"question": ""}), r"test2015_questions\.json, questions\[1\], field 'question': expected text, found ''"),
-    ("vqa2_pairs", PAIRS, _other_pair(1, 252, 7), r"pairs\.json, pair 1: question_id 7 is not among the questions of .*v2_OpenEnded"),
-    ("vqa2_pairs", PAIRS, _other_pair(1, 252), r"pair 1: expected two question ids, found \[252\]"),
+SPOILT: list[tuple[str, str, Spoil, str]] = [
+    ("gqa_balanced", GQA_TRAIN, drop("0000", "types"), r"train_balanced_questions\.json, question '0000', field 'types': it is missing; the record's fields are"),
+    ("gqa_balanced", GQA_TRAIN, drop("0000", "answer"), r"question '0000', field 'answer': it is missing"),
+    ("gqa_balanced", GQA_TRAIN, put("0000", "answer", to=" "), r"field 'answer': expected text, found ' '"),
+    ("gqa_balanced", GQA_TRAIN, put("0000", "isBalanced", to=1), r"field 'isBalanced': expected true or false, found 1"),
+    ("gqa_balanced", GQA_TRAIN, put("0000", "types", to="query"), r"field 'types': expected a JSON object, found 'query'"),
+    ("gqa_balanced", GQA_TRAIN, put("0000", "types", to={"structural": "query"}), r"field 'types', field 'semantic': it is missing"),
+    ("tdiuc", TDIUC_TOLD, put("annotations", 1, "question_type", to="colour"), r"annotations\[1\], field 'question_type': expected one of 'absurd', .*, found 'colour'"),
+    ("tdiuc", TDIUC_TOLD, put("annotations", 1, "answers", to=[]), r"annotations\[1\], field 'answers': expected an answer, found \[\]"),
+    ("tdiuc", TDIUC_TOLD, repeat("annotations"), r"annotations\[72\], field 'question_id': 420 occurs already in annotations\[0\]"),
+    ("vqa_open", VQA_TRAIN, drop("annotations", 2, "answers", 9), r"annotations\[2\], field 'answers': expected 10 items, found 9"),
+    ("vqa_open", VQA_TEST, put("questions", 1, "question", to=""), r"test2015_questions\.json, questions\[1\], field 'question': expected text, found ''"),
+    ("vqa2_pairs", PAIRS, put(1, to=[252, 7]), r"pairs\.json, pair 1: question_id 7 is not among the questions of .*v2_OpenEnded"),
+    ("vqa2_pairs", PAIRS, put(1, to=[252]), r"pair 1: expected two question ids, found \[252\]"),
     ("vqa2_pairs", PAIRS, lambda content: content.clear(), r"expected pairs of question ids, found none"),
 ]  # fmt: skip
 
@@ -556,7 +536,7 @@ SPOILT: list[tuple[str, str, Callable[[Any], None], str]] = [
     ("name", "file", "spoil", "message"), SPOILT, ids=[f"{s[0]}-{n}" for n, s in enumerate(SPOILT)]
 )
 def test_malformed_files_are_refused_with_the_location(
-    name: str, file: str, spoil: Callable[[Any], None], message: str, tmp_path: Path
+    name: str, file: str, spoil: Spoil, message: str, tmp_path: Path
 ) -> None:
     WRITERS[name](tmp_path)
     content = json.loads((tmp_path / file).read_text())
