@@ -31,18 +31,6 @@ def load(folder, config=None, **options):
     return load_dataset(str(folder), config, cache_dir=str(folder.parent / "cache"), **options)
 
 
-def test_the_folder_is_the_one_of_the_design(built):
-    files = [f"{split}-00000-of-00001.parquet" for split in ("test", "train")]
-    configs = ["made_iou", "made_iou_qou", "made_qou"]
-    expected = {
-        "README.md",
-        "croissant.json",
-        "statistics.json",
-        *(f"{config}/{file}" for config in configs for file in files),
-    }
-    assert set(tree_bytes(built)) == expected
-
-
 def test_load_dataset_gives_back_the_rows(built):
     (variant,) = made_variants("iou_qou")
     ds = load(built, "made_iou_qou")
@@ -143,17 +131,3 @@ def test_very_long_and_unusual_text_is_unchanged(tmp_path):
     odd = type(variant)(variant.name, {"test": table}, variant.statistics)
     write_folder(tmp_path / "vqa_mc", "made", [odd], about=ABOUT, made_with=MADE_WITH)
     assert load(tmp_path / "vqa_mc", "made_iou")["test"]["question"][:] == questions
-
-
-def test_progress_counts_every_row(tmp_path):
-    seen = []
-    variants = made_variants("iou")
-    write_folder(
-        tmp_path / "vqa_mc",
-        "made",
-        variants,
-        about=ABOUT,
-        made_with=MADE_WITH,
-        progress=lambda *step: seen.append(step),
-    )
-    assert seen == [("writing made_iou", 40, 60), ("writing made_iou", 60, 60)]

@@ -18,10 +18,8 @@ from hf_vqa_mc.data import shards
 from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.stored_images import (
     ROWS_PER_GROUP,
-    StoredImages,
     image_address,
     origin,
-    stored_images,
     with_images,
 )
 from hf_vqa_mc.dataset.folder import write_folder
@@ -178,11 +176,6 @@ def test_rows_of_images_that_are_not_there_are_refused_at_once(built):
         with_images(strange, built)
 
 
-def test_rows_that_have_images_are_given_back(built):
-    rows = with_images(load(built, "made_iou_qou", split="test"), built)
-    assert with_images(rows, "nowhere") is rows
-
-
 def test_the_longest_source_that_fits_is_taken(built, tmp_path):
     for name in ("vqa_images", "vqa_minus_images"):
         shutil.copytree(built / "made_images", tmp_path / "vqa_mc" / name)
@@ -224,12 +217,6 @@ def test_an_image_is_known_by_its_number(tmp_path, name):
     assert found.paths == {"123": tmp_path / name}
 
 
-def test_the_published_name_comes_before_the_number(tmp_path):
-    draw_images(tmp_path, table(("123", "COCO_train2014_000000000123.png"), ("9", "other/123.png")))
-    found = find_images(table(("123", "COCO_train2014_000000000123.png")), tmp_path)
-    assert found.paths["123"].name == "COCO_train2014_000000000123.png"
-
-
 def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
     both = table(("train-5", "train/images/5.png"), ("test-5", "test/images/5.png"))
     draw_images(tmp_path / "data", both)
@@ -260,13 +247,6 @@ def test_unreadable_images_are_refused(tmp_path, kind):
         find_images(table(("1", kind), ("2", "whole.jpg")), tmp_path)
 
 
-def test_checking_images_shows_progress(tmp_path):
-    seen = []
-    draw_images(tmp_path, table(("1", "1.png"), ("2", "2.png")))
-    find_images(table(("1", "1.png"), ("2", "2.png")), tmp_path, lambda *step: seen.append(step))
-    assert seen == [("images", 1, 2), ("images", 2, 2)]
-
-
 def test_one_look_reads_few_images(tmp_path):
     names = table(*((str(i), f"{i}.png") for i in range(50)))
     images = find_images(names, draw_images(tmp_path / "pictures", names))
@@ -275,16 +255,6 @@ def test_one_look_reads_few_images(tmp_path):
     file = pq.ParquetFile(tmp_path / "vqa_mc" / "made_images" / "images-00000-of-00001.parquet").metadata
     assert [file.row_group(i).num_rows for i in range(file.num_row_groups)] == [16, 16, 16, 2]
     assert ROWS_PER_GROUP == 16
-
-
-def test_the_store_returns_bytes_and_rejects_unknown_ids(built, pictures):
-    stored = StoredImages(str(built / "made_images"))
-    assert "0" in stored
-    assert "zebra" not in stored
-    assert stored.read("0") == (pictures / "COCO_val2014_000000000000.png").read_bytes()
-    with pytest.raises(FileNotFoundError, match="no image with image_id 'zebra'"):
-        stored.read("zebra")
-    assert stored_images(str(built / "made_images")) is stored_images(str(built / "made_images"))
 
 
 def test_an_address_holds_any_folder_and_any_id(tmp_path, pictures):
