@@ -11,11 +11,9 @@ import pytest
 
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.dataset_images import dataset_images
-from hf_vqa_mc.data.image_files import find_images
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.errors import InputError
 from tests.data.shapes import as_base64, picture
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import write_made
 
 RED, BLUE = picture("red"), picture("blue")
 ROWS = {"index": ["1", "2", "3"], "question": ["a", "b", "c"], "choices": [["x", "y"]] * 3, "label": [0, 1, 0]}
@@ -279,14 +277,12 @@ def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
 
 @pytest.mark.parametrize("embedded", [False, True])
 def test_our_own_folders_show_their_images(embedded, tmp_path):
-    variants = made_variants("iou_qou", rows={"train": 6, "test": 4})
-    names = triplets_of(variants[0])
-    files = find_images(names, draw_images(tmp_path / "files", names))
-    output = tmp_path / "vqa_mc"
-    write_folder(output, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files, embed_images=embedded)
-    benchmark = read_benchmark(str(output), "cocoqa_iou_qou")
+    rows = {"train": 6, "test": 4}
+    output = write_made(tmp_path / "vqa_mc", "iou_qou", images=True, rows=rows, embed_images=embedded)
+    benchmark = read_benchmark(str(output), "made_iou_qou")
     assert (benchmark.evaluated, list(benchmark.splits)) == ("test", ["train", "test"])
     for split in benchmark.splits.values():
         for row, image_id in enumerate(ids(split)):
-            assert split.images.read(row) == (files.paths[image_id].read_bytes(),)
+            drawn = tmp_path / "pictures" / f"COCO_val2014_{int(image_id):012d}.png"
+            assert split.images.read(row) == (drawn.read_bytes(),)
         assert all(kinds.count("target") == 1 for kinds in split.rows["choice_kinds"].to_pylist())
