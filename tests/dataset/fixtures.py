@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
+from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.io.outputs import MANIFEST
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
@@ -44,9 +46,19 @@ class MadeVariant:
     statistics: dict[str, Any]
 
 
+def write_made(folder: Path, *names: str, source: str = "made", images: Any = None, **options: Any) -> Path:
+    """A folder of made-up variants, with images, True for drawn ones; options of `write_folder`, `made_variants`."""
+    variants = made_variants(*names, **{name: options.pop(name) for name in ("seed", "rows") if name in options})
+    if images is True:
+        pictures = triplets_of(variants[0])
+        images = find_images(pictures, draw_images(folder.parent / "pictures", pictures))
+    write_folder(folder, source, variants, images=images, **{"about": ABOUT, "made_with": MADE_WITH, **options})
+    return folder
+
+
 def made_variants(*names: str, seed: int = 0, rows: dict[str, int] | None = None) -> list[MadeVariant]:
     """Variants with reproducible rows."""
-    splits = ROWS if rows is None else rows
+    splits = rows or ROWS
     return [
         MadeVariant(
             name, {split: made_rows(name, split, n, seed) for split, n in splits.items()}, statistics(name, splits)

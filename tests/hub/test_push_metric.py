@@ -1,7 +1,5 @@
 """A metric goes to the Hub as a Space, and ``evaluate.load`` takes it from there."""
 
-import json
-
 import pytest
 
 from hf_vqa_mc.errors import InputError
@@ -45,15 +43,6 @@ def test_a_pushed_metric_loads_from_the_hub_and_then_offline(hub, vqa_mc, proces
 def test_a_space_of_another_name_loads_too(vqa_mc, process):
     assert vqa_mc("push", "metric", "ada/picked-targets", "--metric", "mc_accuracy").returncode == 0
     assert json_of(process("-c", LOAD, "ada/picked-targets")) == 0.5
-
-
-@pytest.mark.slow
-def test_a_dry_run_of_a_metric_asks_the_hub_nothing(hub, vqa_mc):
-    done = vqa_mc("push", "metric", "ada/wups", "--dry-run", "--json", token=None)
-    plan = json.loads(done.stdout)
-    assert [file["path"] for file in plan["files"]] == ["README.md", "app.py", "requirements.txt", "wups.py"]
-    assert (plan["repository"], plan["type"]) == ("ada/wups", "space")
-    assert hub.requests == []
 
 
 @pytest.mark.slow

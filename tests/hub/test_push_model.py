@@ -11,7 +11,6 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_folder import CARD as README
 from hf_vqa_mc.hub.model_folder import MODEL, model_shipment
 from hf_vqa_mc.hub.shipment import Request
-from tests.dataset.fixtures import tree_bytes
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
 from tests.hub.pushing import json_of, last_line
 from tests.training import toy_dataset
@@ -60,32 +59,6 @@ def test_a_pushed_model_comes_back_with_the_same_answers_and_then_offline(hub, b
     assert json_of(process("-c", ANSWERS, NAME, token=None, home="puller", HF_HUB_OFFLINE="1")) == here
     assert len(hub.requests) == n_requests
     assert hub.leaked == []
-
-
-@pytest.mark.slow
-def test_downloaded_files_and_pushed_again_changes_nothing(hub, best, vqa_mc, process):
-    vqa_mc("push", "model", NAME, "--folder", best)
-    before = hub.repositories["model", NAME].at("main")
-    pull = "from huggingface_hub import snapshot_download as pull; pull('ada/mlp-qa', local_dir='p')"
-    assert process("-c", pull).returncode == 0
-    done = vqa_mc("push", "model", NAME, "--folder", "p")
-    assert done.stdout == f"{hub.address}/{NAME} (public) is up to date; nothing was sent\n"
-    assert hub.repositories["model", NAME].at("main") is before
-
-
-@pytest.mark.slow
-def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, best, vqa_mc):
-    before = tree_bytes(best)
-    done = vqa_mc("push", "model", NAME, "--folder", best, "--private", "--dry-run", token=None)
-    assert (done.returncode, done.stderr) == (0, "")
-    first, message, *files, total = done.stdout.splitlines()
-    assert first == f"model {NAME}, private if new"
-    assert message == "commit message: mlp-qa on cocoqa_iou_qou, trained by hf_vqa_mc 0.1.0"
-    assert [line.split()[-1] for line in files] == [README, *FILES]
-    assert total.startswith("6 files, ")
-    assert total.endswith("; nothing was sent")
-    assert hub.requests == []
-    assert tree_bytes(best) == before
 
 
 @pytest.mark.slow
