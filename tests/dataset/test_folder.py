@@ -41,13 +41,6 @@ def test_load_dataset_gives_back_the_rows(built):
         assert rows.to_list() == variant.splits[split].to_pylist()
 
 
-def test_streaming_gives_the_same_rows(built):
-    (variant,) = made_variants("qou")
-    streamed = load(built, "made_qou", streaming=True)
-    assert streamed["test"].features == multiple_choice_features()
-    assert list(streamed["test"]) == variant.splits["test"].to_pylist()
-
-
 def test_the_literal_call_finds_the_folder_without_a_network(built):
     # os._exit: a stream that is left half read makes Arrow's threads abort some Python exits
     code = """

@@ -22,10 +22,9 @@ from hf_vqa_mc.data.stored_images import (
     origin,
     with_images,
 )
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import read_triplets
-from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import colour_of, draw_images, made_variants, triplets_of, write_made
 
 (VARIANT,) = made_variants("iou_qou")
 TRIPLETS = triplets_of(VARIANT)
@@ -39,10 +38,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory, pictures):
-    folder = tmp_path_factory.mktemp("built") / "vqa_mc"
-    images = find_images(TRIPLETS, pictures)
-    write_folder(folder, "made", made_variants("iou_qou"), about=ABOUT, made_with=MADE_WITH, images=images)
-    return folder
+    return write_made(tmp_path_factory.mktemp("built") / "vqa_mc", "iou_qou", images=find_images(TRIPLETS, pictures))
 
 
 def load(folder, config, **options):
@@ -161,7 +157,7 @@ def test_rows_from_the_hub_look_there(built, tmp_path):
 
 def test_a_folder_without_images_of_the_source_is_reported(built, tmp_path):
     rows = load(built, "made_iou_qou", split="test")
-    write_folder(tmp_path / "other", "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(tmp_path / "other", "iou")
     with pytest.raises(InputError, match=r"has no images for made_iou_qou; build them with vqa-mc build"):
         with_images(rows, tmp_path / "other")
     shutil.copytree(built / "made_images", tmp_path / "other" / "else_images")
@@ -188,10 +184,7 @@ def test_the_longest_source_that_fits_is_taken(built, tmp_path):
 
 def test_embedded_images_are_in_every_row(tmp_path, pictures, monkeypatch):
     monkeypatch.setattr(shards, "SHARD_BYTES", 2_000)
-    images = find_images(TRIPLETS, pictures)
-    variants = made_variants("iou")
-    folder = tmp_path / "vqa_mc"
-    write_folder(folder, "made", variants, about=ABOUT, made_with=MADE_WITH, images=images, embed_images=True)
+    folder = write_made(tmp_path / "vqa_mc", "iou", images=find_images(TRIPLETS, pictures), embed_images=True)
     assert not (folder / "made_images").exists()
     ds = load(folder, "made_iou")
     for row in ds["train"]:
@@ -203,7 +196,7 @@ def test_embedded_images_are_in_every_row(tmp_path, pictures, monkeypatch):
 def test_a_source_built_again_without_images_keeps_them(tmp_path, built):
     folder = tmp_path / "vqa_mc"
     shutil.copytree(built, folder)
-    write_folder(folder, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(folder, "iou")
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["made_images", "made_iou"]
     assert colour(with_images(load(folder, "made_iou"), folder)["train"][5]["image"])
 
@@ -250,8 +243,7 @@ def test_unreadable_images_are_refused(tmp_path, kind):
 def test_one_look_reads_few_images(tmp_path):
     names = table(*((str(i), f"{i}.png") for i in range(50)))
     images = find_images(names, draw_images(tmp_path / "pictures", names))
-    variants = made_variants("iou")
-    write_folder(tmp_path / "vqa_mc", "made", variants, about=ABOUT, made_with=MADE_WITH, images=images)
+    write_made(tmp_path / "vqa_mc", "iou", images=images)
     file = pq.ParquetFile(tmp_path / "vqa_mc" / "made_images" / "images-00000-of-00001.parquet").metadata
     assert [file.row_group(i).num_rows for i in range(file.num_row_groups)] == [16, 16, 16, 2]
     assert ROWS_PER_GROUP == 16
@@ -262,7 +254,7 @@ def test_an_address_holds_any_folder_and_any_id(tmp_path, pictures):
     images = find_images(ids, pictures)
     folder = tmp_path / "a folder%20é" / "vqa_mc"
     folder.parent.mkdir()
-    write_folder(folder, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH, images=images)
+    write_made(folder, "iou", images=images)
     address = image_address(str(folder / "made_images"), "a/b c%é")
     decoded = datasets.Image().decode_example({"path": address, "bytes": None})
     assert colour(decoded) == colour_of("0")

@@ -116,14 +116,6 @@ def test_the_card_says_how_the_questions_were_divided(built):
     assert "divided by image into random parts of about 1,000; decoys come from the question's own part" in card
 
 
-@pytest.fixture
-def files():
-    """An object store in memory, empty before and after."""
-    store = fsspec.filesystem("memory")
-    yield store
-    store.rm("/", recursive=True) if store.find("/") else None
-
-
 def stored(files, url):
     """The files below a URL by name."""
     folder = url.removeprefix("memory:/")
@@ -326,14 +318,6 @@ def test_a_long_word_does_not_take_its_space_for_each_word(tmp_path):
     found = stored_vectors(str(tmp_path), "a state")
     assert found.rows(words)[1].all()
     assert (tmp_path / "vectors.npz").stat().st_size < 2 * 10**6
-
-
-def test_triplets_in_folders_named_like_files_are_read(inputs, built, tmp_path):
-    for path in inputs["data_dir"].iterdir():
-        (tmp_path / "data" / path.name).mkdir(parents=True)
-        shutil.copy(path, tmp_path / "data" / path.name / path.name)
-    vm.build("triplets", output=tmp_path / "vqa_mc", **{**inputs, "data_dir": tmp_path / "data"})
-    assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
 
 
 @pytest.mark.parametrize(

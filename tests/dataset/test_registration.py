@@ -7,8 +7,7 @@ import pytest
 from datasets import load
 
 from hf_vqa_mc.dataset import builder
-from hf_vqa_mc.dataset.folder import write_folder
-from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants
+from tests.dataset.fixtures import write_made
 
 BEGIN = """
 import warnings
@@ -64,7 +63,7 @@ assert next(iter(load_dataset("vqa_mc", "cocoqa_iou_qou", streaming=True, **opti
 
 def test_the_literal_call_still_reads_a_built_folder(run, tmp_path):
     output = tmp_path / "here" / "vqa_mc"
-    write_folder(output, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(output, "iou")
     done = run('assert load_dataset("vqa_mc", "made_iou")["train"].num_rows == 40')
     assert done.returncode == 0, done.stderr
 

@@ -11,13 +11,11 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value, load_dataset
 
 from hf_vqa_mc.data import read_benchmark
-from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.dataset import writing
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
 from tests.data.shapes import picture
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import ABOUT, write_made
 
 RECORDS = [
     {"id": 1, "question": 'a, "b"\n</script>', "choices": ["x", "y"], "label": 0, "more": {"deep": [1, None]}},
@@ -160,17 +158,14 @@ def test_inputs_and_foreign_files_are_never_replaced(hub_like, tmp_path):
     with pytest.raises(InputError, match="is a folder that"):
         write_benchmark(benchmark, tables, somebodys)
     built = tmp_path / "built"
-    write_folder(built, "cocoqa", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(built, "iou")
     with pytest.raises(InputError, match="is a folder that vqa-mc build wrote; choose another"):
         write_benchmark(benchmark, tables, built)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["built", "somebodys", "theirs"]
 
 
 def test_our_own_folder_is_written_in_our_own_schema_with_its_images(tmp_path):
-    built, variants = tmp_path / "built", made_variants("iou")
-    names = triplets_of(variants[0])
-    files = find_images(names, draw_images(tmp_path / "files", names))
-    write_folder(built, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files)
+    built = write_made(tmp_path / "built", "iou", source="cocoqa", images=True)
     benchmark = read_benchmark(str(built), "cocoqa_iou")
     output = tmp_path / "remedied"
     write_benchmark(benchmark, rewritten(benchmark), output)
@@ -287,8 +282,7 @@ def test_a_config_of_another_benchmark_is_replaced_only_if_asked_for(hub_like, t
 
 
 def test_licence_and_citation_of_a_built_source_are_kept(tmp_path):
-    built = tmp_path / "vqa_mc"
-    write_folder(built, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    built = write_made(tmp_path / "vqa_mc", "iou")
     benchmark = read_benchmark(str(built), "made_iou")
     tables = {"test": benchmark.test.original}
     write_benchmark(benchmark, tables, tmp_path / "once")
