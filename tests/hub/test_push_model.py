@@ -12,7 +12,7 @@ from hf_vqa_mc.hub.model_folder import CARD as README
 from hf_vqa_mc.hub.model_folder import MODEL, model_shipment
 from hf_vqa_mc.hub.shipment import Request
 from tests.hub.checkpoints import FILES, RECORD, answers, write_checkpoint
-from tests.hub.pushing import json_of, last_line
+from tests.hub.pushing import json_of
 from tests.training import toy_dataset
 
 NAME = "ada/mlp-qa"
@@ -118,17 +118,14 @@ def test_a_checkpoint_that_is_not_whole_is_rejected(best, tmp_path, spoil, messa
 
 
 def test_a_run_is_no_checkpoint(best, tmp_path):
+    with pytest.raises(InputError, match="no checkpoint given; add --folder RUN/best"):
+        model_shipment(Request(NAME))
     with pytest.raises(InputError, match=f"is a run folder, not a checkpoint: did you mean {best}\\?"):
         model_shipment(Request(NAME, best.parent))
     with pytest.raises(InputError, match="nothing: no such folder"):
         model_shipment(Request(NAME, tmp_path / "nothing"))
     with pytest.raises(InputError, match="expected NAMESPACE/NAME"):
         model_shipment(Request("mlp-qa", best))
-
-
-@pytest.mark.slow
-def test_the_checkpoint_has_to_be_named(vqa_mc):
-    assert "no checkpoint given; add --folder RUN/best" in last_line(vqa_mc("push", "model", NAME))
 
 
 def test_an_open_ended_checkpoint_is_pushed_without_word_vectors(tmp_path):
