@@ -60,7 +60,7 @@ def test_texts_of_an_inventory_stay_text(folder):
     assert re.search(r"(?<!\\)<|(?<!\\)\]\(http|[^(]https?://|^# y", outside, re.MULTILINE) is None, outside
 
 
-def test_datasets_reads_its_metadata(card):
+def test_datasets_reads_its_metadata(card, folder):
     infos = DatasetInfosDict.from_dataset_card_data(card.data)
     assert set(infos) == {"made_iou", "made_qou", "made_iou_qou", "other_iou"}
     info = infos["made_iou"]
@@ -68,20 +68,14 @@ def test_datasets_reads_its_metadata(card):
     assert info.features == multiple_choice_features()
     assert {name: split.num_examples for name, split in info.splits.items()} == {"train": 40, "test": 20}
     assert info.dataset_size == sum(split.num_bytes for split in info.splits.values()) > 0
+    for name, one in infos.items():
+        assert one.download_size == sum(file.stat().st_size for file in (folder / name).iterdir())
     configs = MetadataConfigs.from_dataset_card_data(card.data)
     assert configs.get_default_config_name() == "made_iou_qou"
     assert configs["made_qou"]["data_files"] == [
         {"split": "train", "path": "made_qou/train-*"},
         {"split": "test", "path": "made_qou/test-*"},
     ]
-
-
-def test_the_download_size_is_that_of_the_files(card, folder):
-    for name, info in DatasetInfosDict.from_dataset_card_data(card.data).items():
-        assert info.download_size == sum(file.stat().st_size for file in (folder / name).iterdir())
-
-
-def test_the_hub_knows_its_licence_task_and_size(card):
     assert card.data.license == ["cc-by-4.0", "other"]
     assert card.data.task_categories == ["visual-question-answering", "multiple-choice"]
     assert card.data.size_categories == ["n<1K"]

@@ -133,17 +133,12 @@ def test_links_of_an_image_folder_are_followed(tmp_path):
     assert found.paths == {name: tmp_path / "files" / path for name, path in expected.items()}
 
 
-def test_the_images_config_itself_can_be_named(built):
+def test_the_images_config_itself_can_be_named_and_a_folder_afar(built):
     rows = load(built, "made_iou_qou", split="test")
-    assert colour(with_images(rows, built / "made_images")[0]["image"]) == colour_of("0")
-    assert colour(with_images(rows, f"file://{built}")[0]["image"]) == colour_of("0")
-
-
-def test_images_are_read_from_afar_through_fsspec(built):
-    afar = fsspec.filesystem("memory")
-    afar.put(str(built), "/somewhere/vqa_mc", recursive=True)
-    rows = with_images(load(built, "made_iou_qou", split="test"), "memory://somewhere/vqa_mc")
-    assert [colour(row["image"]) for row in rows] == [colour_of(row["image_id"]) for row in rows]
+    fsspec.filesystem("memory").put(str(built), "/somewhere/vqa_mc", recursive=True)
+    for given in (built / "made_images", f"file://{built}", "memory://somewhere/vqa_mc"):
+        found = with_images(rows, given)
+        assert [colour(row["image"]) for row in found] == [colour_of(row["image_id"]) for row in found]
 
 
 def test_rows_from_the_hub_look_there(built, tmp_path):
@@ -210,7 +205,7 @@ def test_an_image_is_known_by_its_number(tmp_path, name):
     assert found.paths == {"123": tmp_path / name}
 
 
-def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
+def test_equal_names_in_two_folders_are_distinguished_by_folder_or_refused(tmp_path):
     both = table(("train-5", "train/images/5.png"), ("test-5", "test/images/5.png"))
     draw_images(tmp_path / "data", both)
     found = find_images(both, tmp_path)
@@ -218,9 +213,6 @@ def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
     shutil.rmtree(tmp_path / "data" / "test")
     with pytest.raises(InputError, match=r"1 of 2 missing: test/images/5.png \(image_id 'test-5'\)"):
         find_images(both, tmp_path)
-
-
-def test_an_image_that_lies_there_twice_is_refused(tmp_path):
     draw_images(tmp_path, table(("1", "a/1.png"), ("1", "b/1.png")))
     with pytest.raises(InputError, match=r"1 of 1 found twice: v7w_1.jpg \(image_id '1'\): .*a/1.png and .*b/1.png"):
         find_images(table(("1", "v7w_1.jpg")), tmp_path)

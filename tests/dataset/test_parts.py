@@ -275,12 +275,16 @@ def test_a_question_id_in_two_files_is_refused(inputs, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
+def test_locations_with_other_files_are_refused_and_kept(inputs, files, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"notes holds other files; give a new folder with work"):
         vm.build("triplets", output=tmp_path / "vqa_mc", work=tmp_path / "notes", **inputs)
     assert (tmp_path / "notes" / "thesis.txt").read_text() == "years of work"
+    files.pipe_file("/bench/vqa_mc/thesis.txt", b"years of work")
+    with pytest.raises(InputError, match=r"holds files that vqa-mc build did not write: thesis.txt; move them"):
+        vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **inputs)
+    assert stored(files, "memory://bench/vqa_mc") == {"thesis.txt": b"years of work"}
 
 
 def test_what_a_killed_command_left_of_a_write_is_not_read(inputs, built, tmp_path, monkeypatch):
@@ -302,13 +306,6 @@ def test_parts_in_an_object_store_make_a_folder_on_disk(built, inputs, files, tm
     vm.build("triplets", output=tmp_path / "vqa_mc", work="memory://bench/parts", **inputs)
     assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
     assert not files.exists("/bench/parts")
-
-
-def test_other_files_in_an_object_store_are_kept(inputs, files):
-    files.pipe_file("/bench/vqa_mc/thesis.txt", b"years of work")
-    with pytest.raises(InputError, match=r"holds files that vqa-mc build did not write: thesis.txt; move them"):
-        vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **inputs)
-    assert stored(files, "memory://bench/vqa_mc") == {"thesis.txt": b"years of work"}
 
 
 def test_a_long_word_does_not_take_its_space_for_each_word(tmp_path):

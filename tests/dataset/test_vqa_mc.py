@@ -79,11 +79,13 @@ def test_another_setting_is_another_cache_folder(builder, change):
     assert builder().cache_dir == builder().cache_dir
 
 
-def test_changed_files_are_never_answered_from_the_cache(builder, tmp_path, cocoqa_files, glove_file):
+def test_changed_files_but_for_images_are_never_answered_from_the_cache(builder, tmp_path, cocoqa_files, glove_file):
     raw, vectors = tmp_path / "raw", tmp_path / "glove.txt"
     shutil.copytree(cocoqa_files, raw)
     shutil.copy(glove_file, vectors)
     first = builder(data_dir=str(raw), word_vectors=str(vectors)).cache_dir
+    (raw / "1.jpg").write_bytes(b"")
+    assert builder(data_dir=str(raw), word_vectors=str(vectors)).cache_dir == first
     target = next(raw.rglob("test/answers.txt"))
     old, times = target.read_text(), target.stat()
     target.write_text(old[::-1].strip() + "\n" if len(old[::-1].strip()) + 1 == len(old) else old.swapcase())
@@ -95,20 +97,9 @@ def test_changed_files_are_never_answered_from_the_cache(builder, tmp_path, coco
     assert builder(data_dir=str(raw), word_vectors=str(vectors)).cache_dir != second
 
 
-def test_images_next_to_the_raw_files_are_ignored(builder, tmp_path, cocoqa_files):
-    raw = tmp_path / "raw"
-    shutil.copytree(cocoqa_files, raw)
-    before = builder(data_dir=str(raw)).cache_dir
-    (raw / "1.jpg").write_bytes(b"")
-    assert builder(data_dir=str(raw)).cache_dir == before
-
-
-def test_an_unknown_config_suggests_the_nearest(builder):
+def test_wrong_input_is_our_error_and_not_wrapped(builder, tmp_path):
     with pytest.raises(InputError, match=r"unknown config 'cocoqa_iuo': did you mean 'cocoqa_iou'\?"):
         builder("cocoqa_iuo")
-
-
-def test_wrong_input_is_our_error_and_not_wrapped(builder, tmp_path):
     with pytest.raises(InputError, match="Expected a folder with the publisher's files"):
         builder(data_dir=str(tmp_path / "nowhere")).download_and_prepare()
     with pytest.raises(InputError, match="give data_dir, not data_files"):
