@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.texts import Column, Lists, no_lists, pairs
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
-from hf_vqa_mc.data.columns import human_answers
 from hf_vqa_mc.data.loading import NoChoices, open_tables
 from hf_vqa_mc.data.names import ANSWERS, named
 from hf_vqa_mc.data.options import BenchmarkOptions
-from hf_vqa_mc.data.reading import load
+from hf_vqa_mc.data.reading import human_answers, load
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name

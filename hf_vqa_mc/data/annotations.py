@@ -2,10 +2,11 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import pyarrow as pa
@@ -34,7 +35,6 @@ from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import member_names
 from hf_vqa_mc.sources.open_ended import open_ended_source
 from hf_vqa_mc.sources.source import Source, generated_by, source_of
-from hf_vqa_mc.sources.table import ROWS
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a benchmark that vqa-mc audit reads, or an annotation file: VQA or TDIUC "
@@ -247,33 +247,31 @@ def _layout(path: Path, alone: bool) -> str:
 def _vqa_records(batches: Iterable[Records], location: str, header: Mapping[str, Any]) -> Annotations:
     """VQA annotations; an optional column is read only if the first record has it."""
     ids, image_ids, answers = list[str | int](), list[str](), list[list[Any]]()
-    texts: dict[str, Any] = {}
-    same: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
     for records in batches:
         if not ids:
-            texts = {field: [] for name, field in _VQA_TEXTS.items() if name in records.rows[0]}
+            texts = {name: [] for name in _VQA_TEXTS if name in records.rows[0]}
             with_images = "image_id" in records.rows[0]
         records.ids("question_id")
         ids += records.column("question_id")
         image_ids += records.ids("image_id") if with_images else []
-        for name, field in _VQA_TEXTS.items():
-            if field in texts:
-                texts[field] += (same.setdefault(text, text) for text in records.texts(name))
-        answers += _vqa_answers(records, same)
+        for name, found in texts.items():
+            found += map(intern, records.texts(name))
+        records.nested("answers").texts("answer")
+        for row, some in enumerate(records.column("answers")):
+            if not some:
+                raise records.unexpected(row, "answers", "at least one answer", some)
+            answers.append(_vqa_answers(some))
     about = {name: text for name, text in header.items() if name in _ABOUT and isinstance(text, str)}
-    return Annotations(VQA, location, ids, image_ids or None, answers=answers, about=about, **texts)
+    fields: dict[str, Any] = {_VQA_TEXTS[name]: found for name, found in texts.items()}
+    return Annotations(VQA, location, ids, image_ids or None, answers=answers, about=about, **fields)
 
 
-def _vqa_answers(records: Records, same: dict[str, str]) -> Iterator[list[Any]]:
-    """The answers of each annotation: text if every record has a distinct answer_id, else the records."""
-    texts = iter([same.setdefault(text, text) for text in records.nested("answers").texts("answer")])
-    for row, answers in enumerate(records.column("answers")):
-        if not answers:
-            raise records.unexpected(row, "answers", "at least one answer", answers)
-        numbers = [record.get("answer_id") for record in answers]
-        of_one = [next(texts) for _ in answers]
-        distinct = set(map(type, numbers)) <= {int, str} and len(set(numbers)) == len(numbers)
-        yield of_one if distinct else answers
+def _vqa_answers(records: list[dict[str, Any]]) -> list[Any]:
+    """The answers to a question: text if every record has a distinct answer_id, else the records."""
+    numbers = [record.get("answer_id") for record in records]
+    distinct = {*map(type, numbers)} <= {int, str} and len({*numbers}) == len(numbers)
+    return [intern(record["answer"]) for record in records] if distinct else records
 
 
 def _gqa_files(parts: Sequence[Path], location: str, grounding: bool) -> Annotations:
@@ -328,17 +326,16 @@ def _gqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
 
 
 def _vqa_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:
-    """The rows as records of the annotation file; raises InputError for a question without answers."""
     empty = pc.index(pc.fill_null(pc.list_value_length(rows["answers"]), 0), 0).as_py()
     if empty >= 0:
         raise InputError(
             f"{location}: question {rows['question_id'][empty].as_py()!r} has no answers, as those of VQA's test "
             "questions are not published; score another split: --split validation"
         )
-    names = ["question_id", "image_id", "question_type", "answer_type", "answers", "answer"]
-    table = rows.select(names).rename_columns([*names[:-1], "multiple_choice_answer"])
-    batches = (Records(batch.to_pylist(), lambda n: f"{location}, row {n + 1}") for batch in table.to_batches(ROWS))
-    return _vqa_records(batches, location, {})
+    names = ("question_id", "image_id", "question_type", "answer_type", "answer", "answers")
+    ids, images, types, answer_types, gold, answers = _columns(rows, names, location)
+    about: dict[str, Any] = {"question_types": types, "answer_types": answer_types, "gold": gold}
+    return Annotations(VQA, location, ids, images, answers=list(map(_vqa_answers, answers)), **about)
 
 
 def _pair_rows(rows: pa.Table, location: str, grounding: bool) -> Annotations:

@@ -92,6 +92,21 @@ def list_array(entries: pa.Array, lengths: NDArray[np.int64]) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(lengths)).astype(np.int32)), entries)
 
 
+def text_lists(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]] | None:
+    """`as_lists` of a column of lists, or of texts with such lists; None for other columns."""
+    if is_text(column.type):
+        if not _first_text(column).startswith(("[", "(")):
+            return None
+        cells = unpacked_lists(column.to_pylist())
+        column = pa.nulls(0) if None in cells else pa.array(cells, pa.list_(pa.string()))
+    return as_lists(column) if is_list(column.type) else None
+
+
+def _first_text(column: pa.ChunkedArray) -> str:
+    """The first text of a column that is not empty, stripped; "" if there is none."""
+    return next((text.strip() for text in pc.drop_null(column).slice(0, 1000).to_pylist() if text.strip()), "")
+
+
 def unpacked_lists(cells: Sequence[str | None]) -> list[list[str | None] | None]:
     """`unpacked_list` of each cell."""
     with warnings.catch_warnings():
@@ -238,9 +253,8 @@ def _inner(column: pa.ChunkedArray) -> dict[str, pa.Array]:
 
 def _values(column: pa.ChunkedArray, starts: tuple[str, ...]) -> list[Any]:
     """Objects and lists in JSON, Python or NumPy syntax, None for empty cells; [] unless all texts are such."""
-    first = next((text for text in pc.drop_null(column.slice(0, 1000)).to_pylist() if text.strip()), "")
     found: list[Any] = []
-    for text in column.to_pylist() if first.lstrip().startswith(starts) else ():
+    for text in column.to_pylist() if _first_text(column).startswith(starts) else ():
         is_empty = not text or not text.strip()
         found.append(None if is_empty else _parsed(text)[1])
         if not is_empty and not (isinstance(found[-1], dict | list) and text.lstrip().startswith(starts)):

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hf_vqa_mc.data.cells import as_text, is_cell, is_list, is_text
-from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceForm
-from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceColumns, FixedChoices, TargetAndDecoys
+from hf_vqa_mc.data.cells import as_mask, as_text, is_cell, is_list, is_text
+from hf_vqa_mc.data.choices import CHOICE_FORMS, UNKNOWN, ChoiceColumns, ChoiceForm, FixedChoices, TargetAndDecoys
 from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
-from hf_vqa_mc.data.columns import question_column
 from hf_vqa_mc.data.files import file_form
 from hf_vqa_mc.data.labels import (
     BY_LETTER,
@@ -64,7 +63,7 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
         try:
             labels, unread = _with_label(tables, split, form, options, location)
             spec, within = ColumnSpec(None, form, labels), form.questions(table) is not None
-            question = None if within else question_column(table, spec.columns, options, location)
+            question = None if within else _question_column(table, spec.columns, options, location)
             found.append((unread, replace(spec, question=question)))
         except AmbiguousLabels:
             raise
@@ -321,3 +320,28 @@ def _checked_one_list(spec: ColumnSpec, table: pa.Table, options: BenchmarkOptio
                 f"would keep the old choices; choose one, such as --choices {','.join(given)}"
             )
     return spec
+
+
+def _question_column(table: pa.Table, others: Sequence[str], options: BenchmarkOptions, location: str) -> str:
+    """The column of questions; raises InputError if there is none, or it is not text or one of ``others``."""
+    if options.question in others:
+        raise InputError(f"{location}: --question {options.question}: holds choices or labels; name another column")
+    names = [options.question] if options.question else named(table.column_names, QUESTION)
+    within = {other.rpartition(".")[0] for other in table.column_names}  # texts with objects
+    names = [name for name in names if options.question or name not in within]
+    texts = [name for name in names if is_text(table.schema.field(name).type)]
+    if texts:
+        return min(texts, key=lambda name: _unlike_questions(table, name)) if texts[1:] else texts[0]
+    found = f"--question {names[0]} holds {table.schema.field(names[0]).type}" if names else "no question column"
+    raise InputError(
+        f"{location}: {found}, expected text; columns: {', '.join(map(shown, table.column_names))}; {OPTIONS}; "
+        "if all rows ask the same, add a column question"
+    )
+
+
+def _unlike_questions(table: pa.Table, name: str) -> tuple[bool, bool]:
+    """Whether all texts are empty; whether most are one word, or all are the same instruction."""
+    texts = as_text(table[name])
+    words = as_mask(pc.match_substring_regex(texts, r"[^!-~]")).sum()  # blanks, or letters of other scripts
+    constant = not named([name], QUESTION[:3]) and len(texts.unique()) == 1
+    return not as_mask(pc.not_equal(texts, "")).any(), bool(2 * words < len(texts)) or constant

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_array, as_mask, as_text, flat, is_text, with_columns
-from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm
-from hf_vqa_mc.data.choices import TargetAndDecoys
+from hf_vqa_mc.data.choices import UNKNOWN, ChoiceCells, ChoiceForm, TargetAndDecoys
 from hf_vqa_mc.data.labels import (
     BY_LETTER,
     BY_TEXT,

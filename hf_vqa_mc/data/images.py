@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -236,21 +236,15 @@ class Images:
 
     def refused(self) -> Iterator[str]:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""
-        found: dict[bool, list[tuple[int, int, str]]] = {}
-        for names, rows in itertools.chain.from_iterable(map(_names, self.columns)):
-            distinct = [one for one in pc.unique(names).to_pylist() if one not in self.references and is_named(one)]
-            for web in (False, True):
-                some = [name for name in distinct if _is_web_address(name) == web and self.allowed.refuses(name)]
-                at = pc.is_in(names, pa.array(some, names.type)).to_numpy(zero_copy_only=False).nonzero()[0]
-                if len(at):
-                    found.setdefault(web, []).append((len(at), int(rows[at[0]]), names[int(at[0])].as_py()))
-        for several in found.values():
-            count, (_, row, name) = sum(one[0] for one in several), min(several, key=lambda one: one[1])
-            where, remedy = refusal(name)
-            row_named = (
-                f"{self.location.rpartition('/')[2]}, row {row + 1}: {shortened(name)}"  # no folders of the user
-            )
-            yield f"{count:,} images are {where} and are not read, e.g. {row_named}; {remedy}"
+        found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        refuses = cache(self.allowed.refuses)
+        for row, name in self._every():
+            if is_named(name) and refuses(name):
+                found.setdefault(refusal(name), []).append((row, name))
+        for (where, remedy), cells in sorted(found.items(), reverse=True):  # those on the web last
+            row, name = cells[0]
+            first = f"{self.location.rpartition('/')[2]}, row {row + 1}: {shortened(name)}"  # no folders of the user
+            yield f"{len(cells):,} images are {where} and are not read, e.g. {first}; {remedy}"
 
     def _row(self, row: int) -> int:
         return row if self.rows is None else int(self.rows[row])
@@ -323,26 +317,6 @@ def _flat(cell: pa.Scalar) -> Iterator[Any]:
         yield from filter(None, [cell.as_py()])
     elif not pa.types.is_null(cell.type) and (content := cell.as_buffer()).size:
         yield content
-
-
-def _names(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
-    """The texts in image cells that are short enough for names, and their rows; 2.6 times as fast as a loop."""
-    start = 0
-    for chunk in column.chunks:
-        rows = np.arange(start, start + len(chunk))
-        start += len(chunk)
-        while is_list(chunk.type):
-            rows = rows[pc.list_parent_indices(chunk).to_numpy()]
-            chunk = pc.list_flatten(chunk)
-        if pa.types.is_struct(chunk.type):
-            content, path = (pc.struct_field(chunk, part) for part in ("bytes", "path"))
-            lengths = pc.fill_null(pc.binary_length(content), 0) if not pa.types.is_null(content.type) else 0
-            chunk = pc.if_else(pc.equal(lengths, 0), path, content if is_text(content.type) else None)
-        if is_text(chunk.type):
-            chunk = chunk.cast(pa.large_string())
-            short = pc.less(pc.binary_length(chunk), _LONGEST_PATH)
-            at = np.flatnonzero(pc.fill_null(short, False).to_numpy(zero_copy_only=False))
-            yield chunk.take(at), rows[at]
 
 
 def is_named(value: Any) -> bool:  # noqa: ANN401

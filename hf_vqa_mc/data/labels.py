@@ -5,16 +5,14 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_lists, as_mask, as_text, is_list, spelled_like, unpacked_lists
-from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, typed
-from hf_vqa_mc.data.columns import KINDS, choice_kinds, class_names
+from hf_vqa_mc.data.cells import as_mask, as_text, is_list, spelled_like, text_lists
+from hf_vqa_mc.data.choices import KINDS, UNKNOWN, ChoiceCells, choice_kinds, class_names, typed
 from hf_vqa_mc.data.options import OPTIONS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
@@ -179,19 +177,11 @@ LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_T
 
 def label_texts(table: pa.Table, name: str) -> tuple[pa.Array, dict[int, str]]:
     """(rows,): labels as text, of lists the only entry or 0 and 1 per choice; what is wrong with rows of several."""
-    column, rows = table[name], list[Any]()
-    if is_list(column.type):
-        entries, lengths = as_lists(column)
-        texts = iter(as_text(entries).to_pylist())
-        rows += [[next(texts) for _ in range(length)] for length in lengths]
-    else:
-        texts = as_text(column)
-        first = next((text.strip() for text in pc.drop_null(texts).slice(0, 1000).to_pylist() if text.strip()), "")
-        if not (first.startswith("[") and first.endswith("]")):
-            return texts, {}
-        rows += unpacked_lists(texts.to_pylist())
-        if None in rows:
-            return texts, {}
+    lists = text_lists(table[name])
+    if lists is None:
+        return as_text(table[name]), {}
+    entries = iter(as_text(lists[0]).to_pylist())
+    rows = [[next(entries) for _ in range(length)] for length in lists[1]]
     marks = [_marks(cell) for cell in rows]
     ones = [cell.count("1") == 1 for cell in marks]
     marked = 2 * sum(ones) > len(rows) and all(len(cell) != 1 and {*cell} <= {"0", "1"} for cell in marks)

@@ -3,52 +3,25 @@
 import contextlib
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import yaml
 
 from hf_vqa_mc.errors import InputError, shown
 
-QUESTION = ("question", "questiontext", "questionstem", "sentence", "query", "problem", "stem", "prompt", "q", "ctx",
-            "human", "qtext", "goal", "questionpropmt", "startphrase", "input", "text", "inputs", "instruction",
-            "premise")  # fmt: skip
-CHOICES = ("choices", "options", "multiplechoices", "answerchoices", "answeroptions", "multiplechoice", "candidates",
-           "candidateanswers", "answercandidates", "mcchoices", "mcoptions", "endings", "choicelist",
-           "possibleanswers", "alternatives", "choice", "option", "mc1targets", "answers")  # fmt: skip
-CAPTION, FOILS = ("caption",), ("foils", "foil", "negativecaption")
-"""The caption of an image, and others that do not fit it; without these it is no choice."""
-DECOYS = ("distractors", "decoys", "wronganswers", "incorrectanswers", "falseanswers", "incorrectchoices",
-          "wrongchoices", "negatives", "multiplechoices", *FOILS)  # fmt: skip
-LABEL = ("label", "correctchoiceidx", "correctchoiceindex", "answerkeyposition", "correctidx", "correctindex",
-         "correctansweridx", "correctanswerindex", "answeridx", "answerindex", "answerid", "answerkey",
-         "correctchoice", "correctoption", "correctanswer", "answer", "gold", "goldindex", "goldidx", "groundtruth",
-         "gt", "gtanswer", "correct", "target", "bestanswer", "mcanswer", "multiplechoiceanswer", *CAPTION, "gpt",
-         "cop", "ra", "truth", "labelletter", "answerletter", "answerlabel", "answernumber", "correctanswernum",
-         "correctanswerid", "answertext", "finaldecision", "correctletter", "correctanswerletter",
-         "rightanswer", "expectedanswer", "gtoption", "goldending", "goldlabel", "ideal", "targets")  # fmt: skip
-IMAGE = ("image", "img", "picture", "images", "decodedimage", "imagebytes", "imagebase64", "imagelist", "photo", "pic")
-IMAGE_PATH = (
-    "imagepath",
-    "imgpath",
-    "imagefile",
-    "imagefilename",
-    "filename",
-    "imagename",
-    "imageurl",
-    "imagepaths",
-    "imgname",
-    "imgfile",
-    "imgfn",
-    "figurepath",
-    "cocourl",
-)
-IMAGE_ID = ("imageid", "imgid", "imgidx", "imageidx", "imageindex", "pictureid")
-VIDEO = ("videoid", "vidid", "videoname", "vidname", "video", "videopath", "videofile", "videofilename", "videoidx",
-         "videouid", "videos", "videourl", "youtubeid", "vid", "clipid", "clipname", "cliplink", "clip",
-         "vname", "movie", "scenename", "sceneid", "gifname", "audioid", "googledriveid", "mediapath",
-         "imdbkey", "dataid")  # fmt: skip
-"""Columns with the video of a row, which groups rows as an image does; most specific first."""
-QUESTION_ID = ("questionid", "qid", "qaid", "id", "index", "pid", "uid", "idx", "questionindex", "questionidx",
-               "sampleid", "exampleid", "recordid")  # fmt: skip
-QUESTION_TYPE = ("questiontype", "qtype", "type", "category", "l2category", "subject", "subfield", "topic", "task")
-ANSWERS = ("answers", "directanswers", "humananswers")
+_KNOWN = yaml.safe_load(Path(__file__).with_name("column_names.yaml").read_text("utf-8"))
+
+
+def known_names(of: str) -> tuple[str, ...]:
+    """The names in ``column_names.yaml`` under a key."""
+    return tuple(_KNOWN[of].split())
+
+
+QUESTION, CHOICES, LABEL, ANSWERS = map(known_names, ("question", "choices", "label", "answers"))
+CAPTION, FOILS = known_names("caption"), known_names("foils")
+DECOYS = (*known_names("decoys"), *FOILS)
+IMAGE, IMAGE_PATH, IMAGE_ID, VIDEO = map(known_names, ("image", "image_path", "image_id", "video"))
+QUESTION_ID, QUESTION_TYPE = known_names("question_id"), known_names("question_type")
 ROW_NUMBER = "(row number)"  # column that checks add: the number of each row in all splits; messages leave it out
 MAX_NAME_LENGTH = 60  # longer column names are shortened in messages
 

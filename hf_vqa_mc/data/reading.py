@@ -1,6 +1,6 @@
 """Read a benchmark as rows with one schema, for training also in the columns of ``vqa-mc build``."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,19 +10,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.benchmark import ROWS, Benchmark, FaultyRow, Split
-from hf_vqa_mc.data.cells import as_text, flat
+from hf_vqa_mc.data.cells import as_mask, as_text, flat, is_id, is_text, list_array, text_lists
+from hf_vqa_mc.data.choices import TEXTS, choice_kinds
 from hf_vqa_mc.data.column_detection import find_spec
 from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
-from hf_vqa_mc.data.columns import choice_kinds, human_answers, question_ids, type_column
 from hf_vqa_mc.data.dataset_images import RowImages, find_row_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.images import allowed_images
 from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels
 from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, check_text, chosen_split, open_tables
-from hf_vqa_mc.data.names import columns_in_words
+from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, QUESTION_TYPE, VIDEO, columns_in_words, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.sources.open_ended import open_ended_source
@@ -176,6 +176,94 @@ def _readable_rows(
     elif open_questions:
         raise InputError(f"{location}: no row has choices; {OPTIONS}")
     return np.flatnonzero(kept), faulty
+
+
+def question_ids(
+    table: pa.Table, options: BenchmarkOptions, location: str, rows: NDArray[np.integer]
+) -> tuple[pa.Array, str | None, tuple[str, ...]]:
+    """(rows,) unique ids as text, their column, and a sentence if a column of ids has others.
+
+    They are the first column of unique ones, else the first column of ids, else row numbers. Ids that are missing or
+    occur twice are followed by the row number; in a column named by the user they are an error. ``rows`` are numbers
+    in the split.
+    """
+    problem, numbered = "", None
+    given = options.columns.get("question_id")
+    for name in [given] if given else named(table.column_names, QUESTION_ID):
+        kind = table.schema.field(name).type
+        if is_id(kind):
+            ids = as_text(table[name])
+            if not (why := _not_unique(ids, rows)):
+                used = f"{problem}; the ids of the column {shown(name)} are used instead"
+                return ids, name, (used,) if problem else ()
+            problem = problem or f"{location}: column {name} {why}"
+            if not numbered:
+                odd = as_mask(pc.is_null(ids))
+                odd[repeats(ids)] = True
+                numbers = pa.array([f"(row {row + 1})" for row in rows[odd].tolist()], pa.string())
+                texts = pc.binary_join_element_wise(pc.fill_null(ids.filter(pa.array(odd)), "no id"), numbers, " ")
+                numbered = name, pc.replace_with_mask(ids, pa.array(odd), texts)
+        elif given:
+            problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
+    if given:
+        raise InputError(f"{problem}; make the ids unique")
+    if numbered and (video := _of_each_video(table, numbered[0], rows)):
+        return video[0], numbered[0], (f"{problem}; the ids of the column {shown(video[1])} are put in front",)
+    if numbered and len(numbered[1].unique()) == len(rows):
+        return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
+    return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
+
+
+def _of_each_video(table: pa.Table, ids: str, rows: NDArray[np.integer]) -> tuple[pa.Array, str] | None:
+    """Unique ids with a video's id in front, as in NExT-QA's official results, and the video's column."""
+    for name in named(table.column_names, VIDEO):
+        if is_id(table.schema.field(name).type):
+            joined = pc.binary_join_element_wise(as_text(table[name]), as_text(table[ids]), "_")
+            if not _not_unique(joined, rows):
+                return joined, name
+    return None
+
+
+def _not_unique(ids: pa.Array, rows: NDArray[np.integer]) -> str:
+    """What is wrong with texts as ids: an empty one, or one that occurs twice; "" if nothing."""
+    if ids.null_count:
+        return f"has empty ids (first: row {rows[pc.index(pc.is_null(ids), True).as_py()] + 1})"
+    for first, again in repeats(ids)[:1].tolist():
+        return f"has repeated ids (first: {shown(ids[again].as_py())} in rows {rows[first] + 1} and {rows[again] + 1})"
+    return ""
+
+
+def repeats(ids: pa.Array) -> NDArray[np.int64]:
+    """(repetitions, 2): for each text that occurs earlier, the row where it occurs first and its own; without null."""
+    encoded = ids.dictionary_encode()
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    if len(encoded.dictionary) == len(codes):
+        return np.zeros((0, 2), np.int64)
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    again = np.flatnonzero((first[inverse] != np.arange(len(codes))) & (codes >= 0))
+    return np.stack([first[inverse[again]], again], axis=1)
+
+
+def type_column(table: pa.Table, options: BenchmarkOptions, other: Collection[str]) -> str | None:
+    """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
+    names = (name for name in named(table.column_names, QUESTION_TYPE) if is_text(table.schema.field(name).type))
+    return options.columns.get("question_type") or next((name for name in names if name not in other), None)
+
+
+def human_answers(table: pa.Table, other: Collection[str]) -> pa.Array:
+    """(rows,): human answers, from lists of text or of records with an answer, or texts with such lists.
+
+    The columns ``other`` hold choices or labels.
+    """
+    for name in named((name for name in table.column_names if name not in other), ANSWERS):
+        texts, lengths = text_lists(table[name]) or (pa.nulls(0), np.zeros(table.num_rows, np.int64))
+        if pa.types.is_struct(texts.type) and texts.type.get_field_index("answer") >= 0:
+            texts = pc.struct_field(texts, "answer")
+        if is_text(texts.type):
+            valid = as_mask(pc.is_valid(texts))
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            return list_array(as_text(texts).filter(valid), np.bincount(rows[valid], minlength=len(lengths)))
+    return pa.array([[]] * table.num_rows, TEXTS)
 
 
 NEEDED = frozenset({"question_id", "image_id", "question", "choices", "label"})

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_lists, as_text, is_text, spelled_like, unpacked_list
-from hf_vqa_mc.data.choice_form import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, unpadded
+from hf_vqa_mc.data.choices import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, unpadded
 from hf_vqa_mc.data.names import next_name
 from hf_vqa_mc.errors import InputError, shown
 

@@ -82,11 +82,12 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
             vectors = stored_vectors(work.location, work.read(STATE)) if plan.has_vectors else None
             provenance = Settings(**plan.settings), sum(plan.rows), vectors
         elif with_choices:
-            made = gather(opened, named, settings, progress)
-            pictured.append(made.triplets.select(["image_id", "image_file"]))
-            provenance = made.settings, made.triplets.num_rows, made.vectors, made.orig_made
+            inputs, orig_made = gather(opened, named, settings, progress)
+            triplets, _, vectors, method = inputs
+            pictured.append(triplets.select(["image_id", "image_file"]))
+            provenance = method, triplets.num_rows, vectors, orig_made
             search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
-            variants = made.triplets, made.names, made.vectors, made.settings, progress, search
+            variants = *inputs, progress, search
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
         if work:
             entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
@@ -148,19 +149,7 @@ def _check_output(location: str, source: Source, settings: BuildSettings, open_e
             "and add images with hf_vqa_mc.with_images"
         )
     check_url("--output", location)
-    _check_folder_name(PurePath(location).name)
-    if settings.largest_part or source.stream:
-        work_location(settings, location)
-    if not settings.largest_part:
-        check_unfinished(source, location)
-    if is_url(location):
-        check_remote(Storage(location), source.name, settings.overwrite)
-    else:
-        check_output(Path(location), BUILT, settings.overwrite)
-
-
-def _check_folder_name(name: str) -> None:
-    """Raise InputError if ``load_dataset`` reserves the name, such as ``csv``."""
+    name = PurePath(location).name
     modules = Path(str(getattr(find_spec("datasets"), "origin", ""))).with_name("packaged_modules")
     if name.isidentifier() and (modules / name).is_dir():
         from datasets import packaged_modules  # which takes a second
@@ -169,3 +158,11 @@ def _check_folder_name(name: str) -> None:
             raise InputError(
                 f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
             )
+    if settings.largest_part or source.stream:
+        work_location(settings, location)
+    if not settings.largest_part:
+        check_unfinished(source, location)
+    if is_url(location):
+        check_remote(Storage(location), source.name, settings.overwrite)
+    else:
+        check_output(Path(location), BUILT, settings.overwrite)

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -82,21 +82,14 @@ def vectors_state(name: str) -> list[str]:
     return [path.name, *map(sha256_of, files)]
 
 
-@dataclass(frozen=True)
-class VariantInputs:
-    """The arguments of ``variants.build_variants``."""
-
-    triplets: pa.Table
-    names: tuple[str, ...]  # variants to build
-    vectors: WordVectors | None
-    settings: Settings
-    orig_made: Mapping[str, Any] | None = None  # statistics of generated orig decoys
+VariantInputs: TypeAlias = tuple[pa.Table, tuple[str, ...], WordVectors | None, Settings]
+"""The first arguments of ``variants.build_variants``: triplets, variants to build, word vectors and method."""
 
 
 def gather(
     opened: OpenedSource, variants: Sequence[str] | None, settings: DecoySettings, progress: Progress
-) -> VariantInputs:
-    """Read the inputs of multiple-choice variants; None for all variants that the source can have."""
+) -> tuple[VariantInputs, Mapping[str, Any] | None]:
+    """The inputs of variants, None for all that the source can have; and statistics of generated orig decoys."""
     source, method = opened.source, subset(settings, Settings)
     vectors = _named_vectors(source, variants, settings, progress)
     progress("reading questions", 0, 1)
@@ -112,7 +105,7 @@ def gather(
     built = _variants_to_build(source, variants, variants_of(triplets))
     if isinstance(vectors, str):
         vectors = load_word_vectors(vectors, partial(sentences, triplets), method.seed, progress)
-    return VariantInputs(triplets, tuple(built), vectors, method, orig_made)
+    return (triplets, tuple(built), vectors, method), orig_made
 
 
 def _variants_to_build(source: Source, wanted: Sequence[str] | None, possible: Sequence[str]) -> Sequence[str]:

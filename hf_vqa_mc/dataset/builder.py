@@ -153,8 +153,8 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         settings = self.config.settings()
         with progress_bars(tqdm, least=2) as progress:
             with self._explained():
-                made = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
-            (variant,) = build_variants(made.triplets, made.names, made.vectors, made.settings, progress)
+                inputs, _ = gather(self._opened(dl_manager), [self.config.variant], settings, progress)
+            (variant,) = build_variants(*inputs, progress)
         return dict(variant.splits)
 
     @property

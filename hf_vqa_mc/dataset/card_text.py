@@ -10,23 +10,15 @@ from hf_vqa_mc.data.inventory import IMAGES, PREFERRED, Inventory, about_sources
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
 from hf_vqa_mc.decoys.decoy_table import LeftOut
 from hf_vqa_mc.schema import SPLITS
-from hf_vqa_mc.sources.source import OPEN_SPLITS
+from hf_vqa_mc.sources.source import OPEN_SPLITS, reference
 from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.markdown import code, environment, plain
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from markupsafe import Markup
 
 Configs = dict[str, dict[str, Any]]
-
-PAPER = """@inproceedings{chao2018being,
-  title     = {Being Negative but Constructively: Lessons Learnt from Creating Better Visual Question Answering
-               Datasets},
-  author    = {Chao, Wei-Lun and Hu, Hexiang and Sha, Fei},
-  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
-               Linguistics: Human Language Technologies},
-  year      = {2018}
-}"""
 
 FILTERS = {
     "same_text": "the same text as the target or as a decoy already taken",
@@ -38,12 +30,13 @@ FILTERS = {
 
 
 def card_text(inventory: Inventory) -> str:
-    """The whole page, in Markdown."""
+    """The whole page of a built folder, in Markdown."""
     sources, configs = inventory["sources"], configs_of(inventory)
     choices, opened = (choice_configs(configs), {name: one for name, one in configs.items() if is_open(one)})
     built = {config["variant"] for config in choices.values()}
     sets = {name for variant in VARIANTS.values() if variant.name in (built or {PREFERRED}) for name in variant.sets}
-    text = _template().render(
+    return _page(
+        card_template(),
         title=title(inventory),
         default=inventory["default"],
         sources=sources,
@@ -53,25 +46,30 @@ def card_text(inventory: Inventory) -> str:
         open_splits=[split for split in OPEN_SPLITS if any(split in config["splits"] for config in opened.values())],
         built_variants=[variant for name, variant in VARIANTS.items() if name in built],
         closed=bool(built) and all(VARIANTS[name].closed for name in built if name in VARIANTS),
-        kinds=list(CHOICE_KINDS),
         described_kinds=dict.fromkeys(kind for name, (kind, _) in methods().items() if name in sets and kind.card),
         config_with_images=_config_with_images(inventory),
         citations=citations(inventory),
         **_hashes(inventory),
     )
-    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def remedied_text(inventory: Inventory) -> str:
+    """The page of a folder of ``vqa-mc remedy``: a short text on each config except images."""
+    described = {name: one for name, one in inventory["configs"].items() if "text" in one}
+    template = environment(Path(__file__).parent).get_template("remedied.md.jinja")
+    about = about_sources(inventory)
+    return _page(template, title=title(inventory), described=described, about=about, **_hashes(inventory))
+
+
+def _page(template: "Template", **values: Any) -> str:  # noqa: ANN401  of the template
+    return re.sub(r"\n{3,}", "\n\n", template.render(values)).strip("\n") + "\n"
 
 
 def citations(inventory: Inventory) -> list[str]:
     """BibTeX entries: of the method, if a build made choices by it, and of the sources."""
-    method = [PAPER] if inventory["sources"] and choice_configs(configs_of(inventory)) else []
+    method = [reference("chao2018being")] if inventory["sources"] and choice_configs(configs_of(inventory)) else []
     found = dict.fromkeys([*method, *(one["citation"] for one in about_sources(inventory).values())])
     return [one for one in found if one]
-
-
-def hashes_text(inventory: Inventory) -> str:
-    """The section of the card with row hashes and canary string."""
-    return str(environment(Path(__file__).parent).get_template("hashes.md.jinja").render(**_hashes(inventory)))
 
 
 def _hashes(inventory: Inventory) -> dict[str, Any]:
@@ -79,19 +77,19 @@ def _hashes(inventory: Inventory) -> dict[str, Any]:
     return {"hashed": hashed, "canary": canary_of(inventory)}
 
 
-def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
+def card_template() -> "Template":
+    """The template of a built folder's page."""
     from jinja2 import StrictUndefined
     from markupsafe import Markup
 
     made = environment(Path(__file__).parent, undefined=StrictUndefined, keep_trailing_newline=True)
-    made.filters |= {
-        "percent": percent,
-        "count": "{:,}".format,
-        "decimals": lambda value, digits=2: f"{value:.{digits}f}",
-        "cell": _cell,
-        "example": example_text,
-        "quoted": lambda text: Markup(json.dumps(text, ensure_ascii=False).replace("```", "` ` `")),
-    }
+    made.filters.update(
+        percent=percent,
+        count="{:,}".format,
+        decimals=lambda value, digits=2: f"{value:.{digits}f}",
+        cell=_cell,
+        quoted=lambda text: Markup(json.dumps(text, ensure_ascii=False).replace("```", "` ` `")),
+    )
     functions = (
         choice_counts, choices_text, example_json, lacks_images, measured_split, numeric_columns,
         per_set, rejections, set_counts, set_label, shown_config, sorted,
@@ -99,6 +97,7 @@ def _template() -> Any:  # noqa: ANN401  jinja2 is imported late
     made.globals |= {function.__name__: function for function in functions}
     made.globals |= {
         "filters": FILTERS,
+        "kinds": list(CHOICE_KINDS),
         "choices_of": lambda source: choice_configs(dict(sorted(source["configs"].items()))),
         "open_of": lambda source: {name: one for name, one in sorted(source["configs"].items()) if is_open(one)},
     }
@@ -116,20 +115,6 @@ def title(inventory: Inventory) -> str:
         return "; ".join(dict.fromkeys(one["title"] for one in inventory["configs"].values() if "title" in one))
     titles = ", ".join(entry["about"]["title"] for entry in inventory["sources"].values())
     return f"VQA-MC: {titles}, {'remedied' if choice_configs(configs_of(inventory)) else 'open-ended'}"
-
-
-def example_text(example: dict[str, Any]) -> "Markup":
-    """A question with its choices and their kinds, as a quotation in Markdown."""
-    from markupsafe import Markup
-
-    image, split = plain(example["image_id"]), plain(example["split"])
-    lines = [f"> **{plain(example['question'])}** (image {image}, {split})", ">"]
-    for position, choice in enumerate(example["choices"]):
-        kind = list(CHOICE_KINDS)[example["choice_kinds"][position]]
-        kind = "**target**" if position == example["label"] else kind
-        kind += ", fallback" if example["choice_fallback"][position] else ""
-        lines.append(f"> {position}. {plain(choice)} ({kind})")
-    return Markup("\n".join(lines))  # its parts are escaped
 
 
 def example_json(row: str) -> str:

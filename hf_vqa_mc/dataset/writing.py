@@ -25,7 +25,6 @@ from hf_vqa_mc.data.inventory import (
     WRITTEN_BY,
     Inventory,
     RowHashes,
-    about_sources,
     configs_of,
     inventory_text,
     read_inventory,
@@ -34,7 +33,7 @@ from hf_vqa_mc.data.inventory import (
 from hf_vqa_mc.data.names import IMAGE_PATH, named
 from hf_vqa_mc.data.shards import features_of, file_content, measures, readable_by_all, write_split
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, card_metadata, croissant
-from hf_vqa_mc.dataset.card_text import hashes_text, title
+from hf_vqa_mc.dataset.card_text import remedied_text
 from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import outputs
@@ -43,7 +42,6 @@ from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.outputs import FolderKind, check_output_file, check_outside, files_in
 from hf_vqa_mc.io.pictures import is_picture
 from hf_vqa_mc.io.redaction import public_name, without_folders
-from hf_vqa_mc.text.markdown import block, plain
 
 SAMPLE = 100  # rows whose images are read to estimate the size of all
 DEFAULT = "default"  # config name of a benchmark without configs
@@ -179,17 +177,7 @@ CHANGES = {
 
 
 def _folder_card(inventory: Inventory) -> str:
-    """README.md: YAML metadata for ``load_dataset`` and the Hub, and a short text on each config except images."""
-    described = {name: one for name, one in inventory["configs"].items() if "text" in one}
-    parts = [f"---\n{card_metadata(inventory)}\n---", f"# {plain(title(inventory))}"]
-    for name, one in described.items():
-        parts += [f"## {plain(name)}"] if len(described) > 1 else []
-        parts += filter(None, ["Written by hf_vqa_mc. " + plain(one["text"]), plain(one.get("note", ""))])
-    if about := about_sources(inventory):
-        licences = [f"- {plain(one['title'])}: {plain(one['licence'])}" for one in about.values()]
-        parts += ["## Licence and citation", "\n".join(licences)]
-        parts += [block(one["citation"], "bibtex") for one in about.values()]
-    return "\n\n".join([*parts, hashes_text(inventory)]).rstrip("\n") + "\n"
+    return f"---\n{card_metadata(inventory)}\n---\n\n{remedied_text(inventory)}"
 
 
 def check_output(dataset: object, output: Path, overwrite: bool = False) -> None:

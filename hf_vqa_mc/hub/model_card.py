@@ -7,13 +7,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.inventory import WRITTEN_BY
-from hf_vqa_mc.dataset.card_text import PAPER
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import check_name
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.schema import SPLITS
+from hf_vqa_mc.sources.source import reference
 from hf_vqa_mc.text.markdown import environment, one_line
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.settings import RECIPE_SETTINGS, UNUSED
@@ -143,7 +143,7 @@ def _figures(record: Record, name: str) -> dict[str, Any]:
         "figures": figures,
         "wrong": sorted(((kind, share / total) for kind, share in wrong), key=lambda item: -item[1]),
         "curve": (curve[::-1][::step][::-1] if len(curve) > 1 else []),
-        "paper": PAPER,
+        "paper": reference("chao2018being"),
     }
 
 

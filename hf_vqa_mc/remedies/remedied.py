@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.data import Benchmark, Split
-from hf_vqa_mc.data.columns import KINDS, class_names
+from hf_vqa_mc.data.choices import KINDS, class_names
 from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.writing import staged_benchmark

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 
 ROWS = "question,image,A,B,answer\nWhich?,1.jpg,red,blue,A\n"
@@ -108,7 +107,3 @@ def test_a_header_of_thousands_of_digits_is_no_vector_file(tmp_path: Path) -> No
     (tmp_path / "x.txt").write_bytes(b"9" * 5000 + b" 3\na 1 2 3\n")
     with pytest.raises(InputError, match="line"):
         load_word_vectors(str(tmp_path / "x.txt"))
-
-
-def test_messages_of_libraries_can_be_printed() -> None:
-    assert first_line(ValueError("model type \ud800\nmore")) == r"model type \ud800"

@@ -10,12 +10,10 @@ from datasets import ClassLabel, Dataset, DatasetDict, Image, load_dataset
 from PIL import Image as Pictures
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.data.image_files import find_images
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
 from tests.data.shapes import CHOICES, LABELS, QUESTIONS, SHAPES, picture, table
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import write_made
 
 COLOURS = ["red", "blue", "red", "green"]
 KINDS = {
@@ -76,11 +74,6 @@ def test_images_that_records_name_are_read_and_the_result_of_a_remedy_keeps_them
         assert found.test.rows.equals(fixed.remedied.test.rows)
 
 
-def test_a_split_of_a_dataset_keeps_its_name():
-    rows = Dataset.from_dict({"question": ["a"], "choices": [["x", "y"]], "label": [0]}, split="validation[:10%]")
-    assert vm.read_benchmark(rows).evaluated == "validation"
-
-
 @pytest.mark.parametrize("decode", [True, False])
 def test_images_of_a_dataset_are_read(decode):
     rows = Dataset.from_dict({"question": QUESTIONS, "choices": CHOICES, "label": LABELS, "image": opened()})
@@ -102,10 +95,7 @@ def test_images_of_a_data_frame_are_read(tmp_path):
 
 
 def test_images_of_a_built_folder_are_found_from_its_rows(tmp_path, monkeypatch):
-    built, variants = tmp_path / "vqa_mc", made_variants("iou")
-    names = triplets_of(variants[0])
-    files = find_images(names, draw_images(tmp_path / "files", names))
-    write_folder(built, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files)
+    built = write_made(tmp_path / "vqa_mc", "iou", source="cocoqa", images=True)
     expected = vm.read_benchmark(built, "cocoqa_iou").test
     rows = load_dataset(str(built), "cocoqa_iou")
     monkeypatch.chdir(tmp_path)

@@ -5,49 +5,23 @@ import io
 import json
 
 import pandas as pd
+import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.errors import InputError
 from tests.data.shapes import SHAPES, WITHOUT_ORDER
-from tests.data.test_public_files import CHOICES, JSON, LETTERS, LISTS, QUESTIONS
+from tests.data.test_public_files import JSON, LISTS, columns, rows_of, with_choices
 
-COLUMNS = {**SHAPES, **WITHOUT_ORDER}
 LAYOUTS = {
     **JSON,
     "lists": LISTS,
-    "columns": [
-        {"question": question, **dict(zip("ABC", texts, strict=True)), "answer": letter}
-        for question, texts, letter in zip(QUESTIONS, CHOICES, LETTERS, strict=True)
-    ],
-    **{
-        name: [dict(zip(COLUMNS[name], cells, strict=True)) for cells in zip(*COLUMNS[name].values(), strict=True)]
-        for name in COLUMNS
-        if COLUMNS[name]
-    },
+    "columns": rows_of(with_choices(columns("A", "B", "C"))),
+    **{name: pa.table(table).to_pylist() for name, table in {**SHAPES, **WITHOUT_ORDER}.items()},
 }
-VALUES = [
-    None,
-    "",
-    " ",
-    "Z",
-    "A",
-    0,
-    1,
-    -1,
-    7,
-    2.5,
-    True,
-    [],
-    ["A"],
-    ["A", "B"],
-    {},
-    {"A": "x"},
-    [[]],
-    "[",
-    "['a' 'b']",
-]
+VALUES = [None, "", " ", "Z", "A", 0, 1, -1, 7, 2.5, True, [], ["A"], ["A", "B"], {}, {"A": "x"}, [[]], "[",
+          "['a' 'b']"]  # fmt: skip
 NAMES = {
     "question": ["Question", "query", "question_text"],
     "answer": ["Answer", "gold", "label"],

@@ -12,8 +12,7 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.data.cells import as_lists, is_text
-from hf_vqa_mc.data.choice_form import ChoiceCells, ChoiceForm
-from hf_vqa_mc.data.choices import CHOICE_FORMS
+from hf_vqa_mc.data.choices import CHOICE_FORMS, ChoiceCells, ChoiceForm
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
 
@@ -80,9 +79,12 @@ def test_it_is_read_and_written_back(starred, tmp_path):
     assert pq.read_table(tmp_path / "new.parquet")["options"][0].as_py() == "A. up | *B. down"
 
 
-def test_it_is_audited(starred):
+def test_it_is_audited_and_exported(starred, tmp_path):
     gains = vm.audit(starred, probes=False).to_pandas().set_index("name")
     assert gains.loc["longest choice", "accuracy"] == 1
+    vm.export("vlmevalkit", starred, output=tmp_path, name="starred")
+    rows = pd.read_csv(tmp_path / "starred_TEXT.tsv", sep="\t")
+    assert rows.loc[1, ["A", "B", "C", "answer"]].tolist() == ["red 1", "blue 1 and so on", "green 1", "B"]
 
 
 def test_it_is_remedied_in_its_own_layout(starred, tmp_path, untrained_report_probes):
@@ -92,12 +94,6 @@ def test_it_is_remedied_in_its_own_layout(starred, tmp_path, untrained_report_pr
     targets = [[row["choices"][row["label"]] for row in rows.to_pylist()] for rows in (before, after)]
     assert targets[0] == targets[1]
     assert "*" in pq.read_table(tmp_path / "remedied.parquet")["options"][0].as_py()
-
-
-def test_it_is_exported(starred, tmp_path):
-    vm.export("vlmevalkit", starred, output=tmp_path, name="starred")
-    rows = pd.read_csv(tmp_path / "starred_TEXT.tsv", sep="\t")
-    assert rows.loc[1, ["A", "B", "C", "answer"]].tolist() == ["red 1", "blue 1 and so on", "green 1", "B"]
 
 
 def test_a_row_that_it_cannot_hold_is_named(starred):

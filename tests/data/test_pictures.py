@@ -11,11 +11,9 @@ import pytest
 
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.dataset_images import dataset_images
-from hf_vqa_mc.data.image_files import find_images
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.errors import InputError
 from tests.data.shapes import as_base64, picture
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import write_made
 
 RED, BLUE = picture("red"), picture("blue")
 ROWS = {"index": ["1", "2", "3"], "question": ["a", "b", "c"], "choices": [["x", "y"]] * 3, "label": [0, 1, 0]}
@@ -71,18 +69,22 @@ def test_a_missing_file_that_most_rows_name_does_not_group_them(column, cells, t
     assert benchmark.test.image_columns
 
 
-def test_rows_that_all_name_one_missing_image_are_grouped_by_video():
-    videos = [f"v{row // 3}" for row in range(60)]
-    benchmark = read_benchmark({"test": pd.DataFrame({**MANY, "image": ["image.png"] * 60, "video_id": videos})})
-    assert ids(benchmark.test) == videos
-    assert "most rows name the image" in benchmark.notes[0]
+FEW = [path if row % 4 else "image.png" for row, path in enumerate(SAME)]
+VIDEOS = [f"v{row // 3}" for row in range(60)]
 
 
-def test_missing_files_of_a_few_rows_each_group_them(tmp_path):
-    named = [path if row % 4 else "image.png" for row, path in enumerate(SAME)]
-    split = read_benchmark({"test": pd.DataFrame({**MANY, "image": named})}).test
-    assert [*zip(ids(split), named, strict=True)].count(("image.png", "image.png")) == 15
-    assert len(set(split.units)) == 16
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"image": ["image.png"] * 60, "video_id": VIDEOS}, VIDEOS),  # one missing image
+        ({"image": FEW}, [path.removeprefix("pictures/") for path in FEW]),
+        ({"image": SAME, "video": ["a.mp4"] * 60}, [path.removeprefix("pictures/") for path in SAME]),
+    ],
+)
+def test_missing_files_of_a_few_rows_each_group_them(columns, expected):
+    split = read_benchmark({"test": pd.DataFrame({**MANY, **columns})}).test
+    assert ids(split) == expected
+    assert len(set(split.units)) == len(set(expected))
 
 
 @pytest.mark.parametrize("name", ["video", "video_id", "vid_name", "videoID", "clip_name", "youtube_id", "videos"])
@@ -92,11 +94,6 @@ def test_rows_about_one_video_are_one_unit(name, image, tmp_path):
     split = read_benchmark({"test": pd.DataFrame({**MANY, **image, name: clips})}).test
     assert split.clusters.tolist() == [row // 4 for row in range(60)]
     assert split.images_missing == "the rows name videos, e.g. 0.mp4 in row 1, which are not read"
-
-
-def test_images_come_before_videos(tmp_path):
-    split = read_benchmark({"test": pd.DataFrame({**MANY, "image": SAME, "video": ["a.mp4"] * 60})}).test
-    assert ids(split) == [path.rpartition("/")[2] for path in SAME]
 
 
 def test_a_row_without_a_picture_has_none(tmp_path):
@@ -279,14 +276,12 @@ def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):
 
 @pytest.mark.parametrize("embedded", [False, True])
 def test_our_own_folders_show_their_images(embedded, tmp_path):
-    variants = made_variants("iou_qou", rows={"train": 6, "test": 4})
-    names = triplets_of(variants[0])
-    files = find_images(names, draw_images(tmp_path / "files", names))
-    output = tmp_path / "vqa_mc"
-    write_folder(output, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files, embed_images=embedded)
-    benchmark = read_benchmark(str(output), "cocoqa_iou_qou")
+    rows = {"train": 6, "test": 4}
+    output = write_made(tmp_path / "vqa_mc", "iou_qou", images=True, rows=rows, embed_images=embedded)
+    benchmark = read_benchmark(str(output), "made_iou_qou")
     assert (benchmark.evaluated, list(benchmark.splits)) == ("test", ["train", "test"])
     for split in benchmark.splits.values():
         for row, image_id in enumerate(ids(split)):
-            assert split.images.read(row) == (files.paths[image_id].read_bytes(),)
+            drawn = tmp_path / "pictures" / f"COCO_val2014_{int(image_id):012d}.png"
+            assert split.images.read(row) == (drawn.read_bytes(),)
         assert all(kinds.count("target") == 1 for kinds in split.rows["choice_kinds"].to_pylist())

@@ -16,9 +16,7 @@ def test_rows_go_out_as_they_are_but_for_kinds_and_human_answers():
     assert questions.choices == [row[3] for row in small.QUESTIONS]
     assert questions.labels == [row[4] for row in small.QUESTIONS]
     assert not any(secret in repr(vars(questions).values()) for secret in small.SECRETS[2:])
-
-
-def test_hidden_answers_leave_no_labels():
+    assert (questions.images.tolist(), questions.image_rows) == ([0, 0, 1, 1], [0, 2])  # one image, two rows
     assert presented_questions(small.benchmark(), None, hide_answers=True).labels is None
 
 
@@ -37,12 +35,6 @@ def test_the_shuffled_order_of_a_row_does_not_depend_on_the_others(order):
     other = small.benchmark([NUMBERED[at] for at in order], placed=False)
     one, two = (presented_questions(made, None, hide_answers=False) for made in (benchmark, other))
     assert [one.choices[at] for at in order] == two.choices
-
-
-def test_rows_with_the_same_image_share_it():
-    questions = presented_questions(small.benchmark(), None, hide_answers=False)
-    assert questions.images.tolist() == [0, 0, 1, 1]
-    assert questions.image_rows == [0, 2]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 import warnings
 
+import fsspec
 import pytest
 
 from hf_vqa_mc.errors import CountMismatch
@@ -28,3 +29,11 @@ def glove_file(tmp_path_factory, cocoqa_files):
 def offline(tmp_path):
     """The environment of a process without a network and with caches of its own."""
     return {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf_home")}
+
+
+@pytest.fixture
+def files():
+    """An object store in memory, empty before and after."""
+    store = fsspec.filesystem("memory")
+    yield store
+    store.rm("/", recursive=True) if store.find("/") else None

@@ -1,6 +1,5 @@
 """Made-up variants in the shape that ``variants.build_variants`` yields, and image files for them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -8,7 +7,10 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
+from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.decoys import kind_number
+from hf_vqa_mc.decoys.variants import BuiltVariant
 from hf_vqa_mc.io.outputs import MANIFEST
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 from hf_vqa_mc.sources.source import read_triplets
@@ -35,22 +37,21 @@ ROWS = {"train": 40, "test": 20}
 IMAGES_PER_SPLIT = 8
 
 
-@dataclass(frozen=True)
-class MadeVariant:
-    """As contracted: name, splits of ``MULTIPLE_CHOICE`` rows, statistics."""
+def write_made(folder: Path, *names: str, source: str = "made", images: Any = None, **options: Any) -> Path:
+    """A folder of made-up variants, with images, True for drawn ones; options of `write_folder`, `made_variants`."""
+    variants = made_variants(*names, **{name: options.pop(name) for name in ("seed", "rows") if name in options})
+    if images is True:
+        pictures = triplets_of(variants[0])
+        images = find_images(pictures, draw_images(folder.parent / "pictures", pictures))
+    write_folder(folder, source, variants, images=images, **{"about": ABOUT, "made_with": MADE_WITH, **options})
+    return folder
 
-    name: str
-    splits: dict[str, pa.Table]
-    statistics: dict[str, Any]
 
-
-def made_variants(*names: str, seed: int = 0, rows: dict[str, int] | None = None) -> list[MadeVariant]:
+def made_variants(*names: str, seed: int = 0, rows: dict[str, int] | None = None) -> list[BuiltVariant]:
     """Variants with reproducible rows."""
-    splits = ROWS if rows is None else rows
+    sizes = rows or ROWS
     return [
-        MadeVariant(
-            name, {split: made_rows(name, split, n, seed) for split, n in splits.items()}, statistics(name, splits)
-        )
+        BuiltVariant(name, {one: made_rows(name, one, n, seed) for one, n in sizes.items()}, statistics(name, sizes))
         for name in names
     ]
 
@@ -107,7 +108,7 @@ def statistics(name: str, splits: dict[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def triplets_of(variant: MadeVariant) -> pa.Table:
+def triplets_of(variant: BuiltVariant) -> pa.Table:
     """The columns that images are found by."""
     image_ids = [image_id for table in variant.splits.values() for image_id in table["image_id"].to_pylist()]
     names = [f"COCO_val2014_{int(image_id):012d}.png" for image_id in image_ids]

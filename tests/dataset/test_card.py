@@ -14,20 +14,15 @@ from hypothesis import given
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.card import card as whole_card
 from hf_vqa_mc.dataset.card import multiple_choice_features
-from hf_vqa_mc.dataset.card_text import card_text, example_text
-from hf_vqa_mc.dataset.folder import write_folder
-from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants, statistics
+from hf_vqa_mc.dataset.card_text import card_text
+from tests.dataset.fixtures import ABOUT, MADE_WITH, statistics, write_made
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("card") / "vqa_mc"
-    variants = made_variants("iou", "qou", "iou_qou")
-    write_folder(folder, "made", variants, about=ABOUT, made_with=MADE_WITH)
+    folder = write_made(tmp_path_factory.mktemp("card") / "vqa_mc", "iou", "qou", "iou_qou")
     other = {**ABOUT, "title": "Other QA", "licence": "words of our own", "citation": "@misc{other2001}"}
-    without = {**MADE_WITH, "word_vectors": None}
-    write_folder(folder, "other", made_variants("iou"), about=other, made_with=without)
-    return folder
+    return write_made(folder, "iou", source="other", about=other, made_with={**MADE_WITH, "word_vectors": None})
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +34,9 @@ def page(configs):
     """The page of a source with these statistics."""
     example = {"question": "?", "image_id": "1", "split": "test", "choices": [], "choice_kinds": [],
                "choice_fallback": [], "label": 0}  # fmt: skip
-    entry = {"about": ABOUT, "made_with": MADE_WITH, "configs": {}}
-    for name, config in configs.items():
-        variant = name.removeprefix("made_")
-        entry["configs"][name] = {
-            "variant": variant,
-            "splits": {},
-            "files": {},
-            "embedded_images": False,
-            "example": example,
-        } | config
+    common = {"splits": {}, "files": {}, "embedded_images": False, "example": example}
+    made = {name: {"variant": name.removeprefix("made_"), **common, **config} for name, config in configs.items()}
+    entry = {"about": ABOUT, "made_with": MADE_WITH, "configs": made}
     return card_text({"default": next(iter(configs)), "sources": {"made": entry}})
 
 
@@ -72,7 +60,7 @@ def test_texts_of_an_inventory_stay_text(folder):
     assert re.search(r"(?<!\\)<|(?<!\\)\]\(http|[^(]https?://|^# y", outside, re.MULTILINE) is None, outside
 
 
-def test_datasets_reads_its_metadata(card):
+def test_datasets_reads_its_metadata(card, folder):
     infos = DatasetInfosDict.from_dataset_card_data(card.data)
     assert set(infos) == {"made_iou", "made_qou", "made_iou_qou", "other_iou"}
     info = infos["made_iou"]
@@ -80,28 +68,21 @@ def test_datasets_reads_its_metadata(card):
     assert info.features == multiple_choice_features()
     assert {name: split.num_examples for name, split in info.splits.items()} == {"train": 40, "test": 20}
     assert info.dataset_size == sum(split.num_bytes for split in info.splits.values()) > 0
+    for name, one in infos.items():
+        assert one.download_size == sum(file.stat().st_size for file in (folder / name).iterdir())
     configs = MetadataConfigs.from_dataset_card_data(card.data)
     assert configs.get_default_config_name() == "made_iou_qou"
     assert configs["made_qou"]["data_files"] == [
         {"split": "train", "path": "made_qou/train-*"},
         {"split": "test", "path": "made_qou/test-*"},
     ]
-
-
-def test_the_download_size_is_that_of_the_files(card, folder):
-    for name, info in DatasetInfosDict.from_dataset_card_data(card.data).items():
-        assert info.download_size == sum(file.stat().st_size for file in (folder / name).iterdir())
-
-
-def test_the_hub_knows_its_licence_task_and_size(card):
     assert card.data.license == ["cc-by-4.0", "other"]
     assert card.data.task_categories == ["visual-question-answering", "multiple-choice"]
     assert card.data.size_categories == ["n<1K"]
 
 
 def test_no_tag_is_listed_twice(tmp_path):
-    write_folder(tmp_path / "vqa_mc", "vqa", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
-    tags = DatasetCard.load(tmp_path / "vqa_mc" / "README.md").data.tags
+    tags = DatasetCard.load(write_made(tmp_path / "vqa_mc", "iou", source="vqa") / "README.md").data.tags
     assert sorted(tags) == ["hf_vqa_mc", "multiple-choice", "vqa"]
 
 
@@ -174,14 +155,13 @@ def test_special_characters_of_a_dataset_are_escaped(question, choice):
         "choice_fallback": [True, False],
         "label": 1,
     }
-    lines = example_text(example).split("\n")
+    text = page({"made_iou": {"statistics": statistics("iou", {"test": 1}), "example": example}})
+    lines = [line for line in text.split("\n") if line.startswith(">")]
     assert len(lines) == 4
-    assert all(line.startswith(">") for line in lines)
     assert lines[2].endswith("(iou, fallback)")
 
 
 def test_yaml_survives_special_characters_in_titles(tmp_path):
     about = {**ABOUT, "title": "a: 'b' # \"c\" --- é"}
-    write_folder(tmp_path / "vqa_mc", "made", made_variants("iou"), about=about, made_with=MADE_WITH)
-    text = (tmp_path / "vqa_mc" / "README.md").read_text("utf-8")
+    text = (write_made(tmp_path / "vqa_mc", "iou", about=about) / "README.md").read_text("utf-8")
     assert yaml.safe_load(text.split("\n---\n")[0])["pretty_name"].startswith("VQA-MC: a: 'b' # \"c\" --- é")

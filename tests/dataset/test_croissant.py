@@ -8,12 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hf_vqa_mc.data import read_benchmark
-from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.card import croissant
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.writing import write_benchmark
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import ABOUT, write_made
 from tests.exports.conftest import harness as harness
 
 READER = Path(__file__).with_name("read_croissant.py")
@@ -25,13 +23,8 @@ NEURIPS = {"dataLimitations", "dataBiases", "personalSensitiveInformation", "dat
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A built folder with images."""
-    folder = tmp_path_factory.mktemp("croissant") / "vqa_mc"
-    made = made_variants("iou", "iou_qou")
-    pictures = triplets_of(made[0])
-    images = find_images(pictures, draw_images(folder.parent / "pictures", pictures))
     about = {**ABOUT, "synthetic": "A program made the questions."}
-    write_folder(folder, "made", made, about=about, made_with=MADE_WITH, images=images)
-    return folder
+    return write_made(tmp_path_factory.mktemp("croissant") / "vqa_mc", "iou", "iou_qou", images=True, about=about)
 
 
 def content(folder):
@@ -67,8 +60,7 @@ def test_it_has_all_fields_for_responsible_ai_and_the_facts_of_the_card(folder):
 
 
 def test_what_is_not_known_is_left_out(tmp_path):
-    write_folder(tmp_path / "old", "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
-    assert "rai:hasSyntheticData" not in content(tmp_path / "old")  # an inventory of an earlier version
+    assert "rai:hasSyntheticData" not in content(write_made(tmp_path / "old", "iou"))  # of an earlier version
 
 
 @pytest.mark.slow

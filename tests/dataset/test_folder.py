@@ -31,18 +31,6 @@ def load(folder, config=None, **options):
     return load_dataset(str(folder), config, cache_dir=str(folder.parent / "cache"), **options)
 
 
-def test_the_folder_is_the_one_of_the_design(built):
-    files = [f"{split}-00000-of-00001.parquet" for split in ("test", "train")]
-    configs = ["made_iou", "made_iou_qou", "made_qou"]
-    expected = {
-        "README.md",
-        "croissant.json",
-        "statistics.json",
-        *(f"{config}/{file}" for config in configs for file in files),
-    }
-    assert set(tree_bytes(built)) == expected
-
-
 def test_load_dataset_gives_back_the_rows(built):
     (variant,) = made_variants("iou_qou")
     ds = load(built, "made_iou_qou")
@@ -51,13 +39,6 @@ def test_load_dataset_gives_back_the_rows(built):
     for split, rows in ds.items():
         assert rows.features == multiple_choice_features()
         assert rows.to_list() == variant.splits[split].to_pylist()
-
-
-def test_streaming_gives_the_same_rows(built):
-    (variant,) = made_variants("qou")
-    streamed = load(built, "made_qou", streaming=True)
-    assert streamed["test"].features == multiple_choice_features()
-    assert list(streamed["test"]) == variant.splits["test"].to_pylist()
 
 
 def test_the_literal_call_finds_the_folder_without_a_network(built):
@@ -78,20 +59,13 @@ os._exit(0)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_second_source_is_added_and_the_first_stays_byte_for_byte(built):
+def test_a_second_source_is_added_and_the_first_stays_until_it_is_built_again(built):
     before = tree_bytes(built)
     build(built, "iou", source="other")
     after = tree_bytes(built)
-    assert {path: after[path] for path in before if path.startswith("made_")} == {
-        path: content for path, content in before.items() if path.startswith("made_")
-    }
-    assert load(built, "other_iou")["test"].num_rows == 20
-    assert load(built, "made_qou")["test"].num_rows == 20
+    assert all(after[path] == before[path] for path in before if path.startswith("made_"))
+    assert load(built, "other_iou")["test"].num_rows == load(built, "made_qou")["test"].num_rows == 20
     assert read_inventory(built)["default"] == "made_iou_qou"
-
-
-def test_a_source_built_again_replaces_its_configs(built):
-    build(built, "iou", source="other")
     build(built, "qou", seed=1)
     inventory = read_inventory(built)
     assert set(inventory["sources"]["made"]["configs"]) == {"made_qou"}
@@ -140,20 +114,6 @@ def test_very_long_and_unusual_text_is_unchanged(tmp_path):
     table = variant.splits["test"]
     questions = ["é" * 100_000, "a\u2028b\x00c\n---\n", "# *what* | `is` <b>this</b>?"]
     table = table.set_column(2, "question", [questions])
-    odd = type(variant)(variant.name, {"test": table}, variant.statistics)
+    odd = variant._replace(splits={"test": table})
     write_folder(tmp_path / "vqa_mc", "made", [odd], about=ABOUT, made_with=MADE_WITH)
     assert load(tmp_path / "vqa_mc", "made_iou")["test"]["question"][:] == questions
-
-
-def test_progress_counts_every_row(tmp_path):
-    seen = []
-    variants = made_variants("iou")
-    write_folder(
-        tmp_path / "vqa_mc",
-        "made",
-        variants,
-        about=ABOUT,
-        made_with=MADE_WITH,
-        progress=lambda *step: seen.append(step),
-    )
-    assert seen == [("writing made_iou", 40, 60), ("writing made_iou", 60, 60)]

@@ -18,16 +18,13 @@ from hf_vqa_mc.data import shards
 from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.stored_images import (
     ROWS_PER_GROUP,
-    StoredImages,
     image_address,
     origin,
-    stored_images,
     with_images,
 )
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import read_triplets
-from tests.dataset.fixtures import ABOUT, MADE_WITH, colour_of, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import colour_of, draw_images, made_variants, triplets_of, write_made
 
 (VARIANT,) = made_variants("iou_qou")
 TRIPLETS = triplets_of(VARIANT)
@@ -41,10 +38,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory, pictures):
-    folder = tmp_path_factory.mktemp("built") / "vqa_mc"
-    images = find_images(TRIPLETS, pictures)
-    write_folder(folder, "made", made_variants("iou_qou"), about=ABOUT, made_with=MADE_WITH, images=images)
-    return folder
+    return write_made(tmp_path_factory.mktemp("built") / "vqa_mc", "iou_qou", images=find_images(TRIPLETS, pictures))
 
 
 def load(folder, config, **options):
@@ -139,17 +133,12 @@ def test_links_of_an_image_folder_are_followed(tmp_path):
     assert found.paths == {name: tmp_path / "files" / path for name, path in expected.items()}
 
 
-def test_the_images_config_itself_can_be_named(built):
+def test_the_images_config_itself_can_be_named_and_a_folder_afar(built):
     rows = load(built, "made_iou_qou", split="test")
-    assert colour(with_images(rows, built / "made_images")[0]["image"]) == colour_of("0")
-    assert colour(with_images(rows, f"file://{built}")[0]["image"]) == colour_of("0")
-
-
-def test_images_are_read_from_afar_through_fsspec(built):
-    afar = fsspec.filesystem("memory")
-    afar.put(str(built), "/somewhere/vqa_mc", recursive=True)
-    rows = with_images(load(built, "made_iou_qou", split="test"), "memory://somewhere/vqa_mc")
-    assert [colour(row["image"]) for row in rows] == [colour_of(row["image_id"]) for row in rows]
+    fsspec.filesystem("memory").put(str(built), "/somewhere/vqa_mc", recursive=True)
+    for given in (built / "made_images", f"file://{built}", "memory://somewhere/vqa_mc"):
+        found = with_images(rows, given)
+        assert [colour(row["image"]) for row in found] == [colour_of(row["image_id"]) for row in found]
 
 
 def test_rows_from_the_hub_look_there(built, tmp_path):
@@ -163,7 +152,7 @@ def test_rows_from_the_hub_look_there(built, tmp_path):
 
 def test_a_folder_without_images_of_the_source_is_reported(built, tmp_path):
     rows = load(built, "made_iou_qou", split="test")
-    write_folder(tmp_path / "other", "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(tmp_path / "other", "iou")
     with pytest.raises(InputError, match=r"has no images for made_iou_qou; build them with vqa-mc build"):
         with_images(rows, tmp_path / "other")
     shutil.copytree(built / "made_images", tmp_path / "other" / "else_images")
@@ -178,11 +167,6 @@ def test_rows_of_images_that_are_not_there_are_refused_at_once(built):
         with_images(strange, built)
 
 
-def test_rows_that_have_images_are_given_back(built):
-    rows = with_images(load(built, "made_iou_qou", split="test"), built)
-    assert with_images(rows, "nowhere") is rows
-
-
 def test_the_longest_source_that_fits_is_taken(built, tmp_path):
     for name in ("vqa_images", "vqa_minus_images"):
         shutil.copytree(built / "made_images", tmp_path / "vqa_mc" / name)
@@ -195,10 +179,7 @@ def test_the_longest_source_that_fits_is_taken(built, tmp_path):
 
 def test_embedded_images_are_in_every_row(tmp_path, pictures, monkeypatch):
     monkeypatch.setattr(shards, "SHARD_BYTES", 2_000)
-    images = find_images(TRIPLETS, pictures)
-    variants = made_variants("iou")
-    folder = tmp_path / "vqa_mc"
-    write_folder(folder, "made", variants, about=ABOUT, made_with=MADE_WITH, images=images, embed_images=True)
+    folder = write_made(tmp_path / "vqa_mc", "iou", images=find_images(TRIPLETS, pictures), embed_images=True)
     assert not (folder / "made_images").exists()
     ds = load(folder, "made_iou")
     for row in ds["train"]:
@@ -210,7 +191,7 @@ def test_embedded_images_are_in_every_row(tmp_path, pictures, monkeypatch):
 def test_a_source_built_again_without_images_keeps_them(tmp_path, built):
     folder = tmp_path / "vqa_mc"
     shutil.copytree(built, folder)
-    write_folder(folder, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(folder, "iou")
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["made_images", "made_iou"]
     assert colour(with_images(load(folder, "made_iou"), folder)["train"][5]["image"])
 
@@ -224,13 +205,7 @@ def test_an_image_is_known_by_its_number(tmp_path, name):
     assert found.paths == {"123": tmp_path / name}
 
 
-def test_the_published_name_comes_before_the_number(tmp_path):
-    draw_images(tmp_path, table(("123", "COCO_train2014_000000000123.png"), ("9", "other/123.png")))
-    found = find_images(table(("123", "COCO_train2014_000000000123.png")), tmp_path)
-    assert found.paths["123"].name == "COCO_train2014_000000000123.png"
-
-
-def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
+def test_equal_names_in_two_folders_are_distinguished_by_folder_or_refused(tmp_path):
     both = table(("train-5", "train/images/5.png"), ("test-5", "test/images/5.png"))
     draw_images(tmp_path / "data", both)
     found = find_images(both, tmp_path)
@@ -238,9 +213,6 @@ def test_equal_names_in_two_folders_are_distinguished_by_folder(tmp_path):
     shutil.rmtree(tmp_path / "data" / "test")
     with pytest.raises(InputError, match=r"1 of 2 missing: test/images/5.png \(image_id 'test-5'\)"):
         find_images(both, tmp_path)
-
-
-def test_an_image_that_lies_there_twice_is_refused(tmp_path):
     draw_images(tmp_path, table(("1", "a/1.png"), ("1", "b/1.png")))
     with pytest.raises(InputError, match=r"1 of 1 found twice: v7w_1.jpg \(image_id '1'\): .*a/1.png and .*b/1.png"):
         find_images(table(("1", "v7w_1.jpg")), tmp_path)
@@ -260,31 +232,13 @@ def test_unreadable_images_are_refused(tmp_path, kind):
         find_images(table(("1", kind), ("2", "whole.jpg")), tmp_path)
 
 
-def test_checking_images_shows_progress(tmp_path):
-    seen = []
-    draw_images(tmp_path, table(("1", "1.png"), ("2", "2.png")))
-    find_images(table(("1", "1.png"), ("2", "2.png")), tmp_path, lambda *step: seen.append(step))
-    assert seen == [("images", 1, 2), ("images", 2, 2)]
-
-
 def test_one_look_reads_few_images(tmp_path):
     names = table(*((str(i), f"{i}.png") for i in range(50)))
     images = find_images(names, draw_images(tmp_path / "pictures", names))
-    variants = made_variants("iou")
-    write_folder(tmp_path / "vqa_mc", "made", variants, about=ABOUT, made_with=MADE_WITH, images=images)
+    write_made(tmp_path / "vqa_mc", "iou", images=images)
     file = pq.ParquetFile(tmp_path / "vqa_mc" / "made_images" / "images-00000-of-00001.parquet").metadata
     assert [file.row_group(i).num_rows for i in range(file.num_row_groups)] == [16, 16, 16, 2]
     assert ROWS_PER_GROUP == 16
-
-
-def test_the_store_returns_bytes_and_rejects_unknown_ids(built, pictures):
-    stored = StoredImages(str(built / "made_images"))
-    assert "0" in stored
-    assert "zebra" not in stored
-    assert stored.read("0") == (pictures / "COCO_val2014_000000000000.png").read_bytes()
-    with pytest.raises(FileNotFoundError, match="no image with image_id 'zebra'"):
-        stored.read("zebra")
-    assert stored_images(str(built / "made_images")) is stored_images(str(built / "made_images"))
 
 
 def test_an_address_holds_any_folder_and_any_id(tmp_path, pictures):
@@ -292,7 +246,7 @@ def test_an_address_holds_any_folder_and_any_id(tmp_path, pictures):
     images = find_images(ids, pictures)
     folder = tmp_path / "a folder%20é" / "vqa_mc"
     folder.parent.mkdir()
-    write_folder(folder, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH, images=images)
+    write_made(folder, "iou", images=images)
     address = image_address(str(folder / "made_images"), "a/b c%é")
     decoded = datasets.Image().decode_example({"path": address, "bytes": None})
     assert colour(decoded) == colour_of("0")

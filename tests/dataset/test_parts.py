@@ -116,31 +116,28 @@ def test_the_card_says_how_the_questions_were_divided(built):
     assert "divided by image into random parts of about 1,000; decoys come from the question's own part" in card
 
 
-def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwrite(built, inputs):
-    files = fsspec.filesystem("memory")
-    try:
-        result = vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
-        assert result.url == "memory://bench/vqa_mc"
-        stored = {name.removeprefix("/bench/vqa_mc/"): files.cat_file(name) for name in files.find("/bench")}
-        assert stored == tree_bytes(built)
-        with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds a dataset already; .* overwrite=True"):
-            vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
-        vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **{**inputs, "variants": "iou"})
-        assert {name.split("/")[3] for name in files.find("/bench")} == {
-            "README.md",
-            "croissant.json",
-            "statistics.json",
-            "triplets_iou",
-        }
-        with pytest.raises(InputError, match="memory://bench/vqa_mc: download this folder first"):
-            result.load()
-    finally:
-        files.rm("/bench", recursive=True)
+def stored(files, url):
+    """The files below a URL by name."""
+    folder = url.removeprefix("memory:/")
+    return {name.removeprefix(f"{folder}/"): files.cat_file(name) for name in files.find(folder)}
+
+
+def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwrite(built, inputs, files):
+    result = vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
+    assert result.url == "memory://bench/vqa_mc"
+    assert stored(files, result.url) == tree_bytes(built)
+    assert not files.exists("/bench/vqa_mc.work")
+    with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds a dataset already; .* overwrite=True"):
+        vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
+    vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **{**inputs, "variants": "iou"})
+    names = {name.partition("/")[0] for name in stored(files, result.url)}
+    assert names == {"README.md", "croissant.json", "statistics.json", "triplets_iou"}
+    with pytest.raises(InputError, match="memory://bench/vqa_mc: download this folder first"):
+        result.load()
 
 
 @pytest.mark.parametrize("name", ["write", "copy"])
-def test_an_interrupted_upload_resumes(built, inputs, monkeypatch, name):
-    files = fsspec.filesystem("memory")
+def test_an_interrupted_upload_resumes(built, inputs, files, monkeypatch, name):
     store = getattr(Storage, name)
 
     def interrupted(self, name, *more):
@@ -148,22 +145,17 @@ def test_an_interrupted_upload_resumes(built, inputs, monkeypatch, name):
             raise KeyboardInterrupt
         store(self, name, *more)
 
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(Storage, name, interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                vm.build("triplets", output="memory://half/vqa_mc", **inputs)
-        assert [name for name in files.find("/half/vqa_mc.partial") if name.endswith(".parquet")]
-        assert not files.exists("/half/vqa_mc/README.md")
-        vm.build("triplets", output="memory://half/vqa_mc", **inputs)
-        stored = {name.removeprefix("/half/vqa_mc/"): files.cat_file(name) for name in files.find("/half")}
-        assert stored == tree_bytes(built)
-    finally:
-        files.rm("/half", recursive=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Storage, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            vm.build("triplets", output="memory://half/vqa_mc", **inputs)
+    assert [name for name in files.find("/half/vqa_mc.partial") if name.endswith(".parquet")]
+    assert not files.exists("/half/vqa_mc/README.md")
+    vm.build("triplets", output="memory://half/vqa_mc", **inputs)
+    assert stored(files, "memory://half/vqa_mc") == tree_bytes(built)
 
 
-def test_an_upload_that_fails_leaves_the_old_dataset(inputs, monkeypatch):
-    files = fsspec.filesystem("memory")
+def test_an_upload_that_fails_leaves_the_old_dataset(inputs, files, monkeypatch):
     write = Storage.write
 
     def failing(self, name, content):
@@ -171,20 +163,12 @@ def test_an_upload_that_fails_leaves_the_old_dataset(inputs, monkeypatch):
             raise OSError("the network is gone")
         write(self, name, content)
 
-    try:
-        vm.build("triplets", output="memory://old/vqa_mc", **inputs)
-        before = {name: files.cat_file(name) for name in files.find("/old/vqa_mc")}
-        monkeypatch.setattr(Storage, "write", failing)
-        with pytest.raises(OSError, match="the network is gone"):
-            vm.build("triplets", output="memory://old/vqa_mc", overwrite=True, seed=1, **inputs)
-        assert {name: files.cat_file(name) for name in files.find("/old/vqa_mc")} == before
-    finally:
-        files.rm("/old", recursive=True)
-
-
-def test_a_file_url_is_refused_since_a_path_does_the_same(inputs, tmp_path):
-    with pytest.raises(InputError, match=r"output=file:///.*/vqa_mc: give a path instead of a URL"):
-        vm.build("triplets", output=f"file://{tmp_path}/vqa_mc", **inputs)
+    vm.build("triplets", output="memory://old/vqa_mc", **inputs)
+    before = stored(files, "memory://old/vqa_mc")
+    monkeypatch.setattr(Storage, "write", failing)
+    with pytest.raises(OSError, match="the network is gone"):
+        vm.build("triplets", output="memory://old/vqa_mc", overwrite=True, seed=1, **inputs)
+    assert stored(files, "memory://old/vqa_mc") == before
 
 
 def test_missing_images_are_named_before_parts_are_built(inputs, tmp_path, monkeypatch):
@@ -248,24 +232,39 @@ def test_a_killed_build_resumes_with_the_parts_that_it_finished(built, inputs, t
     assert not work.exists()
 
 
+def with_row(**changes):
+    """The table with its first row once more, changed."""
+    return lambda table: pa.concat_tables(
+        [table, pa.Table.from_pylist([table.to_pylist()[0] | changes], table.schema)]
+    )
+
+
+def not_utf8(table):
+    damaged = pa.array([b"\xff what"] * table.num_rows, pa.binary())
+    text = pa.Array.from_buffers(pa.string(), len(damaged), damaged.buffers())
+    return table.set_column(table.column_names.index("question"), "question", text)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows.append(rows[0] | {"image_id": "other"}), r"question_id occurs already in record 1"),
-        (lambda rows: rows.append(rows[0] | {"question_id": "new", "target": None}), r"target is empty \(null\)"),
-        (lambda rows: rows.append(rows[0] | {"question_id": "new", "question": " "}), r"question is empty"),
+        (with_row(image_id="other"), r"question_id occurs already in record 1"),
+        (with_row(question_id="new", target=None), r"target is empty \(null\)"),
+        (with_row(question_id="new", question=" "), r"question is empty"),
+        (not_utf8, "question holds text that is not UTF-8"),
+        (
+            lambda table: table.append_column("question", table["question"]),
+            "more than one column question; remove the",
+        ),
     ],
 )
 def test_triplets_that_cannot_be_used_are_named_and_nothing_is_written(change, message, inputs, tmp_path):
     shutil.copytree(inputs["data_dir"], tmp_path / "data")
     path = tmp_path / "data" / "train-00000.parquet"
-    table = pq.read_table(path)
-    rows = table.to_pylist()
-    change(rows)
-    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    pq.write_table(change(pq.read_table(path)), path)
     with pytest.raises(InputError, match=message):
         vm.build("triplets", output=tmp_path / "vqa_mc", **{**inputs, "data_dir": tmp_path / "data"})
-    assert not (tmp_path / "vqa_mc").exists()
+    assert [one.name for one in tmp_path.iterdir()] == ["data"]
 
 
 def test_a_question_id_in_two_files_is_refused(inputs, tmp_path):
@@ -276,12 +275,16 @@ def test_a_question_id_in_two_files_is_refused(inputs, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
+def test_locations_with_other_files_are_refused_and_kept(inputs, files, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"notes holds other files; give a new folder with work"):
         vm.build("triplets", output=tmp_path / "vqa_mc", work=tmp_path / "notes", **inputs)
     assert (tmp_path / "notes" / "thesis.txt").read_text() == "years of work"
+    files.pipe_file("/bench/vqa_mc/thesis.txt", b"years of work")
+    with pytest.raises(InputError, match=r"holds files that vqa-mc build did not write: thesis.txt; move them"):
+        vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **inputs)
+    assert stored(files, "memory://bench/vqa_mc") == {"thesis.txt": b"years of work"}
 
 
 def test_what_a_killed_command_left_of_a_write_is_not_read(inputs, built, tmp_path, monkeypatch):
@@ -299,21 +302,10 @@ def test_what_a_killed_command_left_of_a_write_is_not_read(inputs, built, tmp_pa
     assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
 
 
-def test_parts_in_an_object_store_make_a_folder_on_disk(built, inputs, tmp_path):
+def test_parts_in_an_object_store_make_a_folder_on_disk(built, inputs, files, tmp_path):
     vm.build("triplets", output=tmp_path / "vqa_mc", work="memory://bench/parts", **inputs)
     assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
-    assert not fsspec.filesystem("memory").exists("/bench/parts")
-
-
-def test_other_files_in_an_object_store_are_kept(inputs):
-    files = fsspec.filesystem("memory")
-    try:
-        files.pipe_file("/bench/vqa_mc/thesis.txt", b"years of work")
-        with pytest.raises(InputError, match=r"holds files that vqa-mc build did not write: thesis.txt; move them"):
-            vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **inputs)
-        assert files.cat_file("/bench/vqa_mc/thesis.txt") == b"years of work"
-    finally:
-        files.rm("/bench", recursive=True)
+    assert not files.exists("/bench/parts")
 
 
 def test_a_long_word_does_not_take_its_space_for_each_word(tmp_path):
@@ -323,30 +315,6 @@ def test_a_long_word_does_not_take_its_space_for_each_word(tmp_path):
     found = stored_vectors(str(tmp_path), "a state")
     assert found.rows(words)[1].all()
     assert (tmp_path / "vectors.npz").stat().st_size < 2 * 10**6
-
-
-def test_triplets_in_folders_named_like_files_are_read(inputs, built, tmp_path):
-    for path in inputs["data_dir"].iterdir():
-        (tmp_path / "data" / path.name).mkdir(parents=True)
-        shutil.copy(path, tmp_path / "data" / path.name / path.name)
-    vm.build("triplets", output=tmp_path / "vqa_mc", **{**inputs, "data_dir": tmp_path / "data"})
-    assert tree_bytes(tmp_path / "vqa_mc") == tree_bytes(built)
-
-
-def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
-    table = pq.read_table(inputs["data_dir"] / "train-00000.parquet")
-    path = tmp_path / "data" / "train-00000.parquet"
-    path.parent.mkdir()
-    damaged = pa.array([b"\xff what"] * table.num_rows, pa.binary())
-    text = pa.Array.from_buffers(pa.string(), len(damaged), damaged.buffers())
-    options = {**inputs, "data_dir": path.parent, "output": tmp_path / "vqa_mc"}
-    pq.write_table(table.set_column(table.column_names.index("question"), "question", text), path)
-    with pytest.raises(InputError, match="question holds text that is not UTF-8"):
-        vm.build("triplets", **options)
-    pq.write_table(table.append_column("question", table["question"]), path)
-    with pytest.raises(InputError, match="more than one column question; remove the others"):
-        vm.build("triplets", **options)
-    assert [one.name for one in tmp_path.iterdir()] == ["data"]
 
 
 @pytest.mark.parametrize(
@@ -366,6 +334,7 @@ def test_text_that_is_not_utf8_and_repeated_columns_are_named(inputs, tmp_path):
         ({"output": "memory://me:secret@bench/vqa_mc"}, "output: a URL must not hold a user or password"),
         ({"address": "auto"}, "address is used only with executor ray"),
         ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
+        ({"output": "file:///bench/vqa_mc"}, r"output=file:///bench/vqa_mc: give a path instead of a URL"),
     ],
 )
 def test_options_that_do_not_go_together_are_named(options, message, inputs, tmp_path):

@@ -1,15 +1,14 @@
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.decoys.variants import build_variants, variants_of
+from hf_vqa_mc.decoys.variants import variants_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import MULTIPLE_CHOICE
 from tests.decoys.literal_method import SETS
-from tests.decoys.small_worlds import build, triplet, triplet_table, word_vectors
+from tests.decoys.small_worlds import build, triplet, triplet_table
 
 CLOSED = ["sets", "sets_same_question", "sets_same_image", "sets_similar_question", "sets_grid", "sets_latin"]
 WITHOUT_ORIG = ["iou", "qou", "iou_qou", "random_uniform", "random_frequency", *CLOSED]
@@ -52,14 +51,6 @@ def test_qou_decoys_need_word_vectors(name: str, published: list[dict[str, Any]]
     assert build(published, ["iou", "orig", "random_uniform", "orig_random_frequency"])
 
 
-def test_unknown_names_are_reported_before_work_starts(bare: list[dict[str, Any]]) -> None:
-    """Not only when the first variant is requested."""
-    for names in (["nonsense"], ["qou"], ["orig"]):
-        with pytest.raises(InputError):
-            build_variants(triplet_table(bare), names, None, Settings())
-    assert isinstance(build_variants(triplet_table(bare), ["iou"], None, Settings()), Iterator)
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -90,18 +81,3 @@ def test_rows_keep_content_order_and_schema_of_the_triplets(published: list[dict
                 assert [row[name] for name in ("question_id", "image_id", "question")] == [
                     t[name] for name in ("question_id", "image_id", "question")
                 ]
-
-
-def test_progress_of_each_set_is_reported_and_monotonic(published: list[dict[str, Any]]) -> None:
-    heard: list[tuple[str, int, int]] = []
-    vectors = {word: [1.0, float(n)] for n, word in enumerate(("what", "color", "is", "cat0", "cat1"))}
-    names = ["all", "random_uniform"]
-    list(
-        build_variants(triplet_table(published), names, word_vectors(vectors), Settings(), lambda *a: heard.append(a))
-    )
-    for step in dict.fromkeys(step for step, _, _ in heard):
-        done = [(n, total) for name, n, total in heard if name == step]
-        assert done[0] == (0, 3)
-        assert done[-1] == (3, 3)
-        assert done == sorted(done)
-    assert len({step for step, _, _ in heard}) == 3

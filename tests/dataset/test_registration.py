@@ -7,8 +7,7 @@ import pytest
 from datasets import load
 
 from hf_vqa_mc.dataset import builder
-from hf_vqa_mc.dataset.folder import write_folder
-from tests.dataset.fixtures import ABOUT, MADE_WITH, made_variants
+from tests.dataset.fixtures import write_made
 
 BEGIN = """
 import warnings
@@ -62,16 +61,13 @@ assert next(iter(load_dataset("vqa_mc", "cocoqa_iou_qou", streaming=True, **opti
     assert done.returncode == 0, done.stderr
 
 
-def test_the_literal_call_still_reads_a_built_folder(run, tmp_path):
-    output = tmp_path / "here" / "vqa_mc"
-    write_folder(output, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
-    done = run('assert load_dataset("vqa_mc", "made_iou")["train"].num_rows == 40')
-    assert done.returncode == 0, done.stderr
-
-
-def test_other_builders_work_as_before(run, tmp_path):
+def test_the_literal_call_still_reads_a_built_folder_and_other_builders_work_as_before(run, tmp_path):
+    write_made(tmp_path / "here" / "vqa_mc", "iou")
     (tmp_path / "here" / "rows.csv").write_text("a,b\n1,2\n")
-    done = run('assert load_dataset("csv", data_files="rows.csv")["train"][0] == {"a": 1, "b": 2}')
+    done = run(
+        'assert load_dataset("vqa_mc", "made_iou")["train"].num_rows == 40\n'
+        'assert load_dataset("csv", data_files="rows.csv")["train"][0] == {"a": 1, "b": 2}'
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -82,11 +78,6 @@ def test_missing_files_raise_an_input_error(run):
         last
     )
     assert 'load_dataset("NAMESPACE/vqa_mc", ...) from the Hub' in last
-
-
-def test_data_files_are_refused(run):
-    done = run('load_dataset("vqa_mc", "cocoqa_iou", data_files="rows.csv")')
-    assert "give data_dir, not data_files" in done.stderr
 
 
 def test_an_unsupported_version_of_datasets_is_reported(monkeypatch):

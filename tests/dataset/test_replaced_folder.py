@@ -48,10 +48,6 @@ def seed_of(output):
     }
 
 
-def configs_in(output):
-    return configs_of(read_inventory(output))
-
-
 def siblings(output):
     return sorted(path.name for path in output.parent.iterdir() if path != output)
 
@@ -169,27 +165,28 @@ def test_a_folder_of_someone_else_is_refused_and_not_touched(output, content):
     assert siblings(output) == []
 
 
-def test_a_file_or_a_missing_parent_is_refused(output):
-    output.write_text("a file")
-    with pytest.raises(InputError, match="is a file; give a folder"):
-        build(output)
-    with pytest.raises(InputError, match=r"there is no folder .*nowhere; create it first"):
-        check_output(output.parent / "nowhere" / "vqa_mc", BUILT)
-    assert output.read_text() == "a file"
-    assert siblings(output) == []
-
-
-def test_an_empty_folder_is_as_good_as_none(output):
-    output.mkdir()
-    build(output)
-    assert {*seed_of(output)} == {"made_iou"}
-
-
-def test_a_folder_of_a_newer_version_is_refused(output):
+def test_what_is_no_output_is_refused(output, monkeypatch):
     output.mkdir()
     (output / INVENTORY).write_text('{"written_by": "hf_vqa_mc", "layout": 99}')
     with pytest.raises(InputError, match=r"a newer hf_vqa_mc wrote this folder; upgrade"):
         build(output)
+    with pytest.raises(InputError, match=r"there is no folder .*nowhere; create it first"):
+        check_output(output.parent / "nowhere" / "vqa_mc", BUILT)
+    (output / INVENTORY).write_text("a file")
+    with pytest.raises(InputError, match="is a file; give a folder"):
+        build(output / INVENTORY)
+    assert (output / INVENTORY).read_text() == "a file"
+    monkeypatch.chdir(output)
+    with pytest.raises(InputError, match="is the current directory"):
+        check_output(output, BUILT)
+
+
+def test_an_empty_folder_is_as_good_as_none_and_removed_files_are_no_reason_to_refuse(output):
+    output.mkdir()
+    build(output)
+    (output / "README.md").unlink()
+    build(output)
+    assert {*seed_of(output)} == {"made_iou"}
 
 
 def test_the_output_may_be_a_link(output):
@@ -243,19 +240,12 @@ def test_changed_files_are_replaced_only_if_asked_for(output):
     assert card.read_text() == text
 
 
-def test_removed_files_are_no_reason_to_refuse(output):
-    build(output)
-    (output / "README.md").unlink()
-    build(output)
-    assert seed_of(output)
-
-
 def test_a_folder_from_the_hub_is_extended_though_it_has_no_manifest(output):
     build(output)
     (output / MANIFEST).unlink()
     (output / ".gitattributes").write_text("*.parquet filter=lfs")
     build(output, "other", overwrite=True)
-    assert {*configs_in(output)} == {"made_iou", "other_iou"}
+    assert {*configs_of(read_inventory(output))} == {"made_iou", "other_iou"}
     (output / MANIFEST).unlink()
     (output / "made_iou" / "train-00000-of-00001.parquet").write_text("damaged")
     (output / ".gitattributes").unlink()
@@ -320,17 +310,6 @@ def test_no_permission_is_one_clear_line_before_any_work(output, monkeypatch):
     assert siblings(output) == []
 
 
-def test_other_errors_are_unchanged_and_leave_no_files(output):
-    def variants():
-        yield from made_variants("iou")
-        raise InputError("the second variant cannot be made")
-
-    with pytest.raises(InputError, match="the second variant cannot be made"):
-        write_folder(output, "made", variants(), about=ABOUT, made_with=MADE_WITH)
-    assert not output.exists()
-    assert siblings(output) == []
-
-
 def test_builds_in_threads_of_one_process_do_not_meet(output):
     threads = [threading.Thread(target=build, args=(output, name)) for name in ("one", "two", "three")]
     for thread in threads:
@@ -339,9 +318,3 @@ def test_builds_in_threads_of_one_process_do_not_meet(output):
         thread.join()
     assert {*seed_of(output)} == {"one_iou", "two_iou", "three_iou"}
     assert siblings(output) == []
-
-
-def test_the_working_directory_is_no_output(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="is the current directory"):
-        check_output(tmp_path, BUILT)

@@ -70,11 +70,6 @@ def first_build() -> dict[str, BuiltVariant]:
     return build(many_triplets(), NAMES, VECTORS)
 
 
-@pytest.mark.slow
-def test_a_second_build_gives_the_same(first_build: dict[str, BuiltVariant]) -> None:
-    assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
-
-
 def test_one_thread_gives_the_same(first_build: dict[str, BuiltVariant], one_thread: None) -> None:
     assert_same(build(many_triplets(), NAMES, VECTORS), first_build)
 

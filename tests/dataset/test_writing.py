@@ -11,13 +11,11 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Image, List, Value, load_dataset
 
 from hf_vqa_mc.data import read_benchmark
-from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.dataset import writing
-from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
 from tests.data.shapes import picture
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of
+from tests.dataset.fixtures import ABOUT, write_made
 
 RECORDS = [
     {"id": 1, "question": 'a, "b"\n</script>', "choices": ["x", "y"], "label": 0, "more": {"deep": [1, None]}},
@@ -139,15 +137,6 @@ def test_a_folder_comes_back_for_load_dataset(hub_like, tmp_path):
     assert {path: path.read_bytes() for path in files} == first
 
 
-def test_a_rewritten_folder_is_not_answered_from_the_cache(hub_like, tmp_path):
-    benchmark = read_benchmark(str(hub_like))
-    output = tmp_path / "remedied"
-    for label, text in (("A", "one"), ("B", "two")):
-        tables = {"train": benchmark.with_choices(benchmark.train, [[text, "y"]] * 2, ["AB".index(label)] * 2)}
-        write_benchmark(benchmark, tables, output)
-        assert load_dataset(str(output))["train"]["A"] == [text] * 2
-
-
 def test_inputs_and_foreign_files_are_never_replaced(hub_like, tmp_path):
     benchmark = read_benchmark(str(hub_like))
     tables = rewritten(benchmark)
@@ -160,17 +149,14 @@ def test_inputs_and_foreign_files_are_never_replaced(hub_like, tmp_path):
     with pytest.raises(InputError, match="is a folder that"):
         write_benchmark(benchmark, tables, somebodys)
     built = tmp_path / "built"
-    write_folder(built, "cocoqa", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    write_made(built, "iou")
     with pytest.raises(InputError, match="is a folder that vqa-mc build wrote; choose another"):
         write_benchmark(benchmark, tables, built)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["built", "somebodys", "theirs"]
 
 
 def test_our_own_folder_is_written_in_our_own_schema_with_its_images(tmp_path):
-    built, variants = tmp_path / "built", made_variants("iou")
-    names = triplets_of(variants[0])
-    files = find_images(names, draw_images(tmp_path / "files", names))
-    write_folder(built, "cocoqa", variants, about=ABOUT, made_with=MADE_WITH, images=files)
+    built = write_made(tmp_path / "built", "iou", source="cocoqa", images=True)
     benchmark = read_benchmark(str(built), "cocoqa_iou")
     output = tmp_path / "remedied"
     write_benchmark(benchmark, rewritten(benchmark), output)
@@ -247,19 +233,10 @@ def test_new_columns_of_lists_are_json_in_csv_and_come_back(delimiter, tmp_path)
         assert changed[name].to_pylist() == ["[]", *again.test.original[name].to_pylist()[1:]]
 
 
-def test_a_written_folder_contains_the_note(hub_like, tmp_path):
-    benchmark = read_benchmark(str(hub_like))
-    output = tmp_path / "remedied"
-    write_benchmark(benchmark, rewritten(benchmark), output, "Decoys by <b>iou</b>:\n---\n# 12 rows & more.")
-    card = (output / "README.md").read_text()
-    assert "labels are unchanged.\n\nDecoys by \\<b\\>iou\\</b\\>: --- \\# 12 rows \\& more.\n\n## Row" in card
-    assert load_dataset(str(output))["train"].num_rows == 2
-
-
 def test_a_folder_is_extended_by_configs(hub_like, tmp_path):
     benchmark, output = read_benchmark(str(hub_like)), tmp_path / "remedied"
     for config in ("one", "two"):
-        write_benchmark(benchmark, rewritten(benchmark), output, f"The note of {config}.", config)
+        write_benchmark(benchmark, rewritten(benchmark), output, f"Note <b>{config}</b>:\n---\n# 12 & more.", config)
     first = {path: path.read_bytes() for path in (output / "one").iterdir()}
     write_benchmark(benchmark, {"train": benchmark.train.original}, output, config="two")
     assert {path: path.read_bytes() for path in (output / "one").iterdir()} == first
@@ -269,8 +246,8 @@ def test_a_folder_is_extended_by_configs(hub_like, tmp_path):
     assert load_dataset(str(output)).keys() == {"train", "validation"}  # the first config is the default
     card = (output / "README.md").read_text()
     assert "## one" in card
-    assert "The note of one." in card
-    assert "The note of two." not in card  # that config was replaced
+    assert "labels are unchanged.\n\nNote \\<b\\>one\\</b\\>: --- \\# 12 \\& more.\n\n## " in card
+    assert "two\\</b" not in card  # that config was replaced
     assert json.loads((output / "statistics.json").read_text())["configs"].keys() == {"one", "two"}
 
 
@@ -287,8 +264,7 @@ def test_a_config_of_another_benchmark_is_replaced_only_if_asked_for(hub_like, t
 
 
 def test_licence_and_citation_of_a_built_source_are_kept(tmp_path):
-    built = tmp_path / "vqa_mc"
-    write_folder(built, "made", made_variants("iou"), about=ABOUT, made_with=MADE_WITH)
+    built = write_made(tmp_path / "vqa_mc", "iou")
     benchmark = read_benchmark(str(built), "made_iou")
     tables = {"test": benchmark.test.original}
     write_benchmark(benchmark, tables, tmp_path / "once")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.dataset.card import croissant
-from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, tree_bytes, triplets_of
+from tests.dataset.fixtures import tree_bytes, write_made
 from tests.hub.repositories import Hub
 
 TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_strangersToken"
@@ -17,14 +17,7 @@ TOKEN, READER, STRANGER = "hf_ownersOwnToken", "hf_ownersReadingToken", "hf_stra
 
 def build(folder: Path, *variants: str, seed: int = 0) -> Path:
     """A built folder with images."""
-    from hf_vqa_mc.data.image_files import find_images
-    from hf_vqa_mc.dataset.folder import write_folder
-
-    made = made_variants(*variants, seed=seed)
-    pictures = triplets_of(made[0])
-    images = find_images(pictures, draw_images(folder.parent / "pictures", pictures))
-    write_folder(folder, "cocoqa", made, about=ABOUT, made_with=MADE_WITH, images=images)
-    return folder
+    return write_made(folder, *variants, source="cocoqa", images=True, seed=seed)
 
 
 def as_sent(hub: Hub, folder: Path, name: str = "ada/vqa_mc") -> dict[str, bytes]:

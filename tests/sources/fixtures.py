@@ -93,7 +93,8 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
+    """A json file, in folders made where they are missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
 
@@ -107,16 +108,11 @@ def visual7w_json() -> dict[str, Any]:
     for split, image_ids in VISUAL7W_SPLITS.items():
         for image_id in image_ids:
             pairs = [
-                {
-                    "qa_id": 1000 * VISUAL_GENOME_IMAGES.index(image_id) + number,
-                    "image_id": image_id,
-                    "question": question.question,
-                    "answer": _sentence(question.answer),
-                    "multiple_choices": [_sentence(wrong) for wrong in question.wrong[:3]],
-                    "type": question.kind,
-                }
+                {"qa_id": 1000 * VISUAL_GENOME_IMAGES.index(image_id) + number, "image_id": image_id,
+                 "question": question.question, "answer": _sentence(question.answer),
+                 "multiple_choices": [_sentence(wrong) for wrong in question.wrong[:3]], "type": question.kind}
                 for number, question in enumerate(scene(image_id)[image_id % 3 :][:4])
-            ]
+            ]  # fmt: skip
             images.append({"image_id": image_id, "filename": f"v7w_{image_id}.jpg", "split": split, "qa_pairs": pairs})
     return {"dataset": "v7w_telling", "images": images}
 
@@ -124,7 +120,7 @@ def visual7w_json() -> dict[str, Any]:
 def write_visual7w(folder: Path) -> Path:
     """Visual7W's dataset_v7w_telling.json: 40 / 16 / 24 questions."""
     path = folder / "dataset_v7w_telling.json"
-    _write_json(path, visual7w_json())
+    write_json(path, visual7w_json())
     return path
 
 
@@ -184,37 +180,27 @@ def vqa_questions_json(
             Random(f"choices {question_id}").shuffle(choices)
             record["multiple_choices"] = choices
         questions.append(record)
-    header = _vqa_header(subset, version, data_type) | {
-        "task_type": "Multiple-Choice" if multiple_choice else "Open-Ended"
-    }
-    return header | ({"num_choices": 18} if multiple_choice else {}) | {"questions": questions}
+    task = {"task_type": "Multiple-Choice", "num_choices": 18} if multiple_choice else {"task_type": "Open-Ended"}
+    return {**_vqa_header(subset, version, data_type), **task, "questions": questions}
 
 
 def vqa_annotations_json(subset: str, version: str = "1.0", data_type: str = "mscoco") -> dict[str, Any]:
     """mscoco_*_annotations.json: ten answers a question, the most frequent one apart."""
     annotations = []
     for image_id, question_id, question in _vqa_questions(subset, data_type):
-        rng = Random(f"answers {question_id}")
+        rng, answer = Random(f"answers {question_id}"), question.answer
         agreeing = rng.randint(6, 10)
-        texts = [question.answer] * agreeing + [rng.choice(question.wrong) for _ in range(10 - agreeing)]
+        texts = [answer] * agreeing + [rng.choice(question.wrong) for _ in range(10 - agreeing)]
         rng.shuffle(texts)
         answers = [
             {"answer": text, "answer_confidence": rng.choice(("yes", "maybe", "no")), "answer_id": number}
             for number, text in enumerate(texts, start=1)
         ]
-        answer_type = (
-            "yes/no" if question.answer in ("yes", "no") else "number" if question.answer.isdigit() else "other"
-        )
+        kind = "yes/no" if answer in ("yes", "no") else "number" if answer.isdigit() else "other"
         annotations.append(
-            {
-                "question_type": " ".join(question.question.lower().split()[:2]),
-                "multiple_choice_answer": question.answer,
-                "answers": answers,
-                "image_id": image_id,
-                "answer_type": answer_type,
-                "question_id": question_id,
-            }
-        )
+            {"question_type": " ".join(question.question.lower().split()[:2]), "multiple_choice_answer": answer,
+             "answers": answers, "image_id": image_id, "answer_type": kind, "question_id": question_id}
+        )  # fmt: skip
     return _vqa_header(subset, version, data_type) | {"annotations": annotations}
 
 
@@ -230,10 +216,10 @@ def write_vqa(
     task = "MultipleChoice" if multiple_choice else "OpenEnded"
     for subset in subsets:
         questions = vqa_questions_json(subset, multiple_choice, version, data_type)
-        _write_json(folder / f"{prefix}{task}_{data_type}_{subset}_questions.json", questions)
+        write_json(folder / f"{prefix}{task}_{data_type}_{subset}_questions.json", questions)
         if not subset.startswith("test"):
             annotations = vqa_annotations_json(subset, version, data_type)
-            _write_json(folder / f"{prefix}{data_type}_{subset}_annotations.json", annotations)
+            write_json(folder / f"{prefix}{data_type}_{subset}_annotations.json", annotations)
     return folder
 
 
@@ -281,43 +267,17 @@ def write_cocoqa(folder: Path) -> Path:
 def visual_genome_json() -> list[dict[str, Any]]:
     """question_answers.json: 90 questions on 30 images, the 20 of Visual7W among them."""
     return [
-        {
-            "id": image_id,
-            "qas": [
-                {
-                    "a_objects": [],
-                    "question": question.question,
-                    "image_id": image_id,
-                    "qa_id": 1000 * index + number,
-                    "answer": _sentence(question.answer),
-                    "q_objects": [],
-                }
-                for number, question in enumerate(scene(image_id)[image_id % 3 :][:3])
-            ],
-        }
+        {"id": image_id, "qas": [
+            {"a_objects": [], "question": question.question, "image_id": image_id, "qa_id": 1000 * index + number,
+             "answer": _sentence(question.answer), "q_objects": []}
+            for number, question in enumerate(scene(image_id)[image_id % 3 :][:3])]}
         for index, image_id in enumerate(VISUAL_GENOME_IMAGES)
-    ]
-
-
-def image_data_json() -> list[dict[str, Any]]:
-    """image_data.json of Visual Genome: every other image is one of COCO's."""
-    return [
-        {
-            "width": 800,
-            "url": f"https://cs.stanford.edu/people/rak248/VG_100K{'_2' if index % 2 else ''}/{image_id}.jpg",
-            "height": 600,
-            "image_id": image_id,
-            "coco_id": 500 + index if index % 2 else None,
-            "flickr_id": 9000 + index if index % 2 else None,
-        }
-        for index, image_id in enumerate(VISUAL_GENOME_IMAGES)
-    ]
+    ]  # fmt: skip
 
 
 def write_visual_genome(folder: Path, with_visual7w: bool = True) -> Path:
-    """Visual Genome's question_answers.json and image_data.json, with Visual7W's file next to them."""
-    _write_json(folder / "question_answers.json", visual_genome_json())
-    _write_json(folder / "image_data.json", image_data_json())
+    """Visual Genome's question_answers.json, with Visual7W's file next to it."""
+    write_json(folder / "question_answers.json", visual_genome_json())
     if with_visual7w:
         write_visual7w(folder)
     return folder
@@ -337,12 +297,10 @@ def easyvqa_json(split: str) -> list[list[Any]]:
     for image_id in range(16 if split == "train" else 6):
         rng = Random(f"shape {split} {image_id}")
         shape, colour = rng.choice(("circle", "rectangle", "triangle")), rng.choice(COLOURS)
+        named = rng.choice(("circle", "rectangle", "triangle"))
         questions.append([f"what is the {colour} shape?", shape, image_id])
         questions.append([f"what color is the {shape}?", colour, image_id])
-        shape_named = rng.choice(("circle", "rectangle", "triangle"))
-        questions.append(
-            [f"does the image contain a {shape_named}?", "yes" if shape_named == shape else "no", image_id]
-        )
+        questions.append([f"does the image contain a {named}?", "yes" if named == shape else "no", image_id])
     return questions
 
 
@@ -350,7 +308,7 @@ def write_easyvqa(folder: Path) -> Path:
     """The data folder of the package easy-vqa: 48 / 18 questions, one pixel an image."""
     for split in ("train", "test"):
         questions = easyvqa_json(split)
-        _write_json(folder / split / "questions.json", questions)
+        write_json(folder / split / "questions.json", questions)
         for image_id in {image_id for _, _, image_id in questions}:
             image = folder / split / "images" / f"{image_id}.png"
             image.parent.mkdir(parents=True, exist_ok=True)
@@ -363,29 +321,20 @@ def write_triplets(folder: Path, images: int = 12) -> Path:
     from hf_vqa_mc.schema import TRIPLETS  # here, as the publishers' files need nothing of the package
 
     folder.mkdir(parents=True, exist_ok=True)
-    for split, first, last in (
-        ("train", 0, images // 2),
-        ("validation", images // 2, 3 * images // 4),
-        ("test", 3 * images // 4, images),
-    ):
-        columns: dict[str, list[Any]] = {name: [] for name in TRIPLETS.names if name != "split"}
-        for image in range(first, last):
+    schema = pa.schema([field for field in TRIPLETS if field.name != "split"])
+    ends = {"train": images // 2, "validation": 3 * images // 4, "test": images}
+    for (split, end), first in zip(ends.items(), (0, *ends.values()), strict=False):
+        rows = []
+        for image in range(first, end):
             rng = Random(image)
-            for number, (question, answers) in enumerate(
-                {
-                    f"what is {rng.choice(PLACES)}?": THINGS,
-                    f"what color is the {rng.choice(THINGS)}?": COLOURS,
-                    f"what is the {rng.choice(PERSONS)} doing?": DEEDS,
-                }.items()
-            ):
+            asked = {f"what is {rng.choice(PLACES)}?": THINGS, f"what color is the {rng.choice(THINGS)}?": COLOURS,
+                     f"what is the {rng.choice(PERSONS)} doing?": DEEDS}  # fmt: skip
+            for number, (question, answers) in enumerate(asked.items()):
                 target = rng.choice(answers)
-                row = {
+                rows.append({
                     "question_id": f"{image}-{number}", "image_id": f"{image}", "question": question, "target": target,
                     "answers": [target], "orig_decoys": [text for text in answers if text != target][:3],
                     "question_type": "what", "answer_type": "other", "image_file": f"{image}.jpg",
-                }  # fmt: skip
-                for name, column in columns.items():
-                    column.append(row[name])
-        schema = pa.schema([field for field in TRIPLETS if field.name != "split"])
-        pq.write_table(pa.table(columns, schema=schema), folder / f"{split}-00000.parquet")
+                })  # fmt: skip
+        pq.write_table(pa.Table.from_pylist(rows, schema), folder / f"{split}-00000.parquet")
     return folder

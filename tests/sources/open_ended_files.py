@@ -1,6 +1,5 @@
 """Tiny files of GQA, TDIUC, all subsets of VQA, and VQA2's pairs in their publishers' layouts, made up here."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
@@ -13,6 +12,7 @@ from tests.sources.fixtures import (
     VQA_IMAGES,
     scene,
     vqa_questions_json,
+    write_json,
     write_vqa,
     write_vqa2,
 )
@@ -125,9 +125,3 @@ def write_vqa2_pairs(folder: Path) -> Path:
     for subset in COCO_IMAGES:
         write_json(folder / f"v2_mscoco_{subset}_complementary_pairs.json", pairs_json(subset))
     return folder
-
-
-def write_json(path: Path, value: object) -> None:
-    """A json file, in folders made where they are missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")

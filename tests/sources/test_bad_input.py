@@ -13,87 +13,53 @@ from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.sources import SOURCES, easyvqa
 from hf_vqa_mc.sources.source import read_triplets
 from tests.sources import fixtures
+from tests.sources.spoiling import Spoil, drop, put, repeat
 
 pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 
 TELLING = "dataset_v7w_telling.json"
 QUESTIONS = "MultipleChoice_mscoco_val2014_questions.json"
 ANNOTATIONS = "mscoco_val2014_annotations.json"
-Spoil = Callable[[Any], object]
-
-
-def _set(*path: str | int, to: object) -> Spoil:
-    def spoil(content: Any) -> object:
-        for step in path[:-1]:
-            content = content[step]
-        content[path[-1]] = to
-        return None
-
-    return spoil
-
-
-def _drop(*path: str | int) -> Spoil:
-    def spoil(content: Any) -> object:
-        for step in path[:-1]:
-            content = content[step]
-        del content[path[-1]]
-        return None
-
-    return spoil
-
-
-def _repeat(*path: str | int) -> Spoil:
-    """The list at the path gets its first item once more, at its end."""
-
-    def spoil(content: Any) -> object:
-        for step in path:
-            content = content[step]
-        content.append(content[0])
-        return None
-
-    return spoil
-
-
 SPOILT_JSON: list[tuple[str, str, Spoil, str]] = [
-    ("visual7w", TELLING, _drop("images"), r"expected a field 'images', found the fields 'dataset'"),
-    ("visual7w", TELLING, _set("images", to={}), r"field 'images': expected a list, found '\{"),
-    ("visual7w", TELLING, _set("images", to=[]), r"expected records in the list 'images', found none"),
-    ("visual7w", TELLING, _set("images", 2, to=7), r"images\[2\]: expected a JSON object, found 7"),
-    ("visual7w", TELLING, _drop("images", 2, "qa_pairs"), r"images\[2\], field 'qa_pairs': it is missing"),
-    ("visual7w", TELLING, _set("images", 1, "split", to="dev"), r"images\[1\], field 'split': expected one of 'train'"),
-    ("visual7w", TELLING, _set("images", 1, "split", to=["val"]), r"images\[1\], field 'split': expected one of"),
-    ("visual7w", TELLING, _set("images", 1, "image_id", to=True), r"field 'image_id': expected a whole number .*True"),
-    ("visual7w", TELLING, _set("images", 1, "image_id", to=None), r"field 'image_id': expected a whole number .*None"),
-    ("visual7w", TELLING, _set("images", 3, "qa_pairs", 2, "answer", to=5), r"images\[3\].qa_pairs\[2\], field 'answer': expected text, found 5"),
-    ("visual7w", TELLING, _set("images", 3, "qa_pairs", 2, "answer", to="  "), r"qa_pairs\[2\], field 'answer': expected text, found '  '"),
-    ("visual7w", TELLING, _set("images", 3, "qa_pairs", 2, "question", to=""), r"qa_pairs\[2\], field 'question': expected text"),
-    ("visual7w", TELLING, _set("images", 0, "qa_pairs", 1, "multiple_choices", to=["a", "b"]), r"'multiple_choices': expected 3 items, found 2"),
-    ("visual7w", TELLING, _set("images", 0, "qa_pairs", 1, "multiple_choices", 2, to=1.5), r"qa_pairs\[1\], field 'multiple_choices', item 2: expected text, found 1.5"),
-    ("visual7w", TELLING, _set("images", 4, "qa_pairs", 1, "qa_id", to=1000), r"question_id '1000'\): question_id occurs already in record"),
-    ("vqa", QUESTIONS, _repeat("questions"), r"questions\[24\], field 'question_id': 420 occurs already in questions\[0\]"),
-    ("vqa", ANNOTATIONS, _repeat("annotations"), r"annotations\[24\], field 'question_id': 420 occurs already in annotations\[0\]"),
-    ("vqa", QUESTIONS, _drop("questions", 5), r"1 of the annotations, such as question_id 732, are not among the questions of"),
-    ("vqa", ANNOTATIONS, _drop("annotations", 5), r"1 of the questions, such as question_id 732, are not among the annotations of"),
-    ("vqa", QUESTIONS, _set("questions", 5, "question_id", to=8), r"1 of the questions, such as question_id 8, are not among"),
-    ("vqa", ANNOTATIONS, _drop("annotations", 0, "answers", 9), r"annotations\[0\], field 'answers': expected 10 items, found 9"),
-    ("vqa", ANNOTATIONS, _repeat("annotations", 0, "answers"), r"annotations\[0\], field 'answers': expected 10 items, found 11"),
-    ("vqa", ANNOTATIONS, _set("annotations", 6, "answers", 3, "answer", to=None), r"annotations\[6\].answers\[3\], field 'answer': expected text, found None"),
-    ("vqa", ANNOTATIONS, _set("annotations", 1, "multiple_choice_answer", to=""), r"annotations\[1\], field 'multiple_choice_answer': expected text, found ''"),
-    ("vqa", ANNOTATIONS, _set("annotations", 1, "multiple_choice_answer", to="a yak"), r"question_id 421, field 'multiple_choices': expected the correct answer 'a yak' of .* exactly once, found it 0 times"),
-    ("vqa", QUESTIONS, _set("questions", 1, "multiple_choices", to=["giraffe"] * 18), r"question_id 421, .* found it 18 times"),
-    ("vqa", QUESTIONS, _drop("questions", 1, "multiple_choices", 17), r"questions\[1\], field 'multiple_choices': expected 18 items, found 17"),
-    ("vqa", QUESTIONS, _drop("questions", 1, "multiple_choices"), r"questions\[1\], field 'multiple_choices': it is missing"),
-    ("vqa", QUESTIONS, _set("questions", 1, "image_id", to="42"), r"questions\[1\], field 'image_id': expected a whole number from 0 to 999,999,999,999, found '42'"),
-    ("vqa", QUESTIONS, _set("questions", 1, "image_id", to=-1), r"field 'image_id': expected a whole number from 0 to 999,999,999,999, found -1"),
-    ("vqa", QUESTIONS, _set("questions", 1, "image_id", to=10**30), r"field 'image_id': expected a whole number from 0 to 999,999,999,999"),
-    ("qavg", "question_answers.json", _set(0, "qas", to={}), r"record\[0\], field 'qas': expected a list, found \{\}"),
-    ("qavg", "question_answers.json", _set(1, "qas", 2, "answer", to=" "), r"record\[1\].qas\[2\], field 'answer': expected text"),
-    ("qavg", "question_answers.json", _set(1, "qas", 2, "qa_id", to=0), r"question_id '0'\): question_id occurs already"),
+    ("visual7w", TELLING, drop("images"), r"expected a field 'images', found the fields 'dataset'"),
+    ("visual7w", TELLING, put("images", to={}), r"field 'images': expected a list, found '\{"),
+    ("visual7w", TELLING, put("images", to=[]), r"expected records in the list 'images', found none"),
+    ("visual7w", TELLING, put("images", 2, to=7), r"images\[2\]: expected a JSON object, found 7"),
+    ("visual7w", TELLING, drop("images", 2, "qa_pairs"), r"images\[2\], field 'qa_pairs': it is missing"),
+    ("visual7w", TELLING, put("images", 1, "split", to="dev"), r"images\[1\], field 'split': expected one of 'train'"),
+    ("visual7w", TELLING, put("images", 1, "split", to=["val"]), r"images\[1\], field 'split': expected one of"),
+    ("visual7w", TELLING, put("images", 1, "image_id", to=True), r"field 'image_id': expected a whole number .*True"),
+    ("visual7w", TELLING, put("images", 1, "image_id", to=None), r"field 'image_id': expected a whole number .*None"),
+    ("visual7w", TELLING, put("images", 3, "qa_pairs", 2, "answer", to=5), r"images\[3\].qa_pairs\[2\], field 'answer': expected text, found 5"),
+    ("visual7w", TELLING, put("images", 3, "qa_pairs", 2, "answer", to="  "), r"qa_pairs\[2\], field 'answer': expected text, found '  '"),
+    ("visual7w", TELLING, put("images", 3, "qa_pairs", 2, "question", to=""), r"qa_pairs\[2\], field 'question': expected text"),
+    ("visual7w", TELLING, put("images", 0, "qa_pairs", 1, "multiple_choices", to=["a", "b"]), r"'multiple_choices': expected 3 items, found 2"),
+    ("visual7w", TELLING, put("images", 0, "qa_pairs", 1, "multiple_choices", 2, to=1.5), r"qa_pairs\[1\], field 'multiple_choices', item 2: expected text, found 1.5"),
+    ("visual7w", TELLING, put("images", 4, "qa_pairs", 1, "qa_id", to=1000), r"question_id '1000'\): question_id occurs already in record"),
+    ("vqa", QUESTIONS, repeat("questions"), r"questions\[24\], field 'question_id': 420 occurs already in questions\[0\]"),
+    ("vqa", ANNOTATIONS, repeat("annotations"), r"annotations\[24\], field 'question_id': 420 occurs already in annotations\[0\]"),
+    ("vqa", QUESTIONS, drop("questions", 5), r"1 of the annotations, such as question_id 732, are not among the questions of"),
+    ("vqa", ANNOTATIONS, drop("annotations", 5), r"1 of the questions, such as question_id 732, are not among the annotations of"),
+    ("vqa", QUESTIONS, put("questions", 5, "question_id", to=8), r"1 of the questions, such as question_id 8, are not among"),
+    ("vqa", ANNOTATIONS, drop("annotations", 0, "answers", 9), r"annotations\[0\], field 'answers': expected 10 items, found 9"),
+    ("vqa", ANNOTATIONS, repeat("annotations", 0, "answers"), r"annotations\[0\], field 'answers': expected 10 items, found 11"),
+    ("vqa", ANNOTATIONS, put("annotations", 6, "answers", 3, "answer", to=None), r"annotations\[6\].answers\[3\], field 'answer': expected text, found None"),
+    ("vqa", ANNOTATIONS, put("annotations", 1, "multiple_choice_answer", to=""), r"annotations\[1\], field 'multiple_choice_answer': expected text, found ''"),
+    ("vqa", ANNOTATIONS, put("annotations", 1, "multiple_choice_answer", to="a yak"), r"question_id 421, field 'multiple_choices': expected the correct answer 'a yak' of .* exactly once, found it 0 times"),
+    ("vqa", QUESTIONS, put("questions", 1, "multiple_choices", to=["giraffe"] * 18), r"question_id 421, .* found it 18 times"),
+    ("vqa", QUESTIONS, drop("questions", 1, "multiple_choices", 17), r"questions\[1\], field 'multiple_choices': expected 18 items, found 17"),
+    ("vqa", QUESTIONS, drop("questions", 1, "multiple_choices"), r"questions\[1\], field 'multiple_choices': it is missing"),
+    ("vqa", QUESTIONS, put("questions", 1, "image_id", to="42"), r"questions\[1\], field 'image_id': expected a whole number from 0 to 999,999,999,999, found '42'"),
+    ("vqa", QUESTIONS, put("questions", 1, "image_id", to=-1), r"field 'image_id': expected a whole number from 0 to 999,999,999,999, found -1"),
+    ("vqa", QUESTIONS, put("questions", 1, "image_id", to=10**30), r"field 'image_id': expected a whole number from 0 to 999,999,999,999"),
+    ("qavg", "question_answers.json", put(0, "qas", to={}), r"record\[0\], field 'qas': expected a list, found \{\}"),
+    ("qavg", "question_answers.json", put(1, "qas", 2, "answer", to=" "), r"record\[1\].qas\[2\], field 'answer': expected text"),
+    ("qavg", "question_answers.json", put(1, "qas", 2, "qa_id", to=0), r"question_id '0'\): question_id occurs already"),
     ("qavg", "question_answers.json", lambda content: content.append(content[3]), r"image 6 is listed twice"),
-    ("qavg", TELLING, _set("images", 0, "split", to="?"), r"images\[0\], field 'split': expected one of 'train', 'val', 'test'"),
-    ("easyvqa", "test/questions.json", _set(4, to=["what?", "red"]), r"record\[4\]: expected a list of question, answer, image_id"),
-    ("easyvqa", "test/questions.json", _set(4, to="what?"), r"record\[4\]: expected a list of question, answer, image_id, found 'what\?'"),
-    ("easyvqa", "test/questions.json", _set(4, 2, to="3"), r"record\[4\], field 'image_id': expected a whole number"),
+    ("qavg", TELLING, put("images", 0, "split", to="?"), r"images\[0\], field 'split': expected one of 'train', 'val', 'test'"),
+    ("easyvqa", "test/questions.json", put(4, to=["what?", "red"]), r"record\[4\]: expected a list of question, answer, image_id"),
+    ("easyvqa", "test/questions.json", put(4, to="what?"), r"record\[4\]: expected a list of question, answer, image_id, found 'what\?'"),
+    ("easyvqa", "test/questions.json", put(4, 2, to="3"), r"record\[4\], field 'image_id': expected a whole number"),
 ]  # fmt: skip
 
 

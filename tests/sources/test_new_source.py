@@ -85,12 +85,9 @@ def test_it_is_built_described_and_loaded(listed: None, tmp_path: Path) -> None:
     assert straight.as_dataset("test").to_dict() == loaded["test"].to_dict()
 
 
-def test_a_mistyped_name_suggests_it(listed: None) -> None:
+def test_a_mistyped_name_suggests_it_and_a_name_is_taken_once(listed: None) -> None:
     with pytest.raises(InputError, match="unknown source 'toyz': did you mean 'toys'"):
         SOURCES.find("toyz")
-
-
-def test_a_name_is_taken_once(listed: None) -> None:
     with pytest.raises(ValueError, match="source 'toys' is listed already"):
         SOURCES.add(TOYS)
 

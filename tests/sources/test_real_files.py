@@ -45,15 +45,6 @@ def test_cocoqa_is_complete(real_data: Path) -> None:
     ]
 
 
-@pytest.mark.slow
-def test_cocoqa_images_are_those_of_vqa_subsets_of_coco(real_data: Path) -> None:
-    triplets = read_triplets("cocoqa", real_data / "cocoqa")
-    for split, name in (("train", "textdump__images_train2014"), ("test", "textdump__images_val2014_all")):
-        vqa_images = lzma.decompress((real_data / "vqa_v1" / f"{name}.txt.xz").read_bytes()).decode().split()
-        images = triplets.filter(pc.equal(triplets["split"], split))["image_id"].to_pylist()
-        assert set(images) <= set(vqa_images)
-
-
 def test_easyvqa_is_complete_and_its_images_are_there() -> None:
     if find_spec("easy_vqa") is None:
         pytest.skip("easy-vqa is not installed")
@@ -136,33 +127,6 @@ def test_real_vqa2_records_are_read(real_data: Path, tmp_path: Path) -> None:
     )
     minus = read_triplets("vqa2_minus", tmp_path)
     assert minus.num_rows == sum(target not in ("yes", "no") for target in triplets["target"].to_pylist())
-
-
-@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
-def test_real_samples_of_vqa2_annotations_are_read(real_data: Path, tmp_path: Path) -> None:
-    for subset in ("train2014", "val2014"):
-        name = f"v2_mscoco_{subset}_annotations.json"
-        shutil.copy(real_data / "vqa_v2" / f"{name}_samples.json", tmp_path / name)
-        questions = [
-            {"image_id": one["image_id"], "question": "Made up?", "question_id": one["question_id"]}
-            for one in json.loads((tmp_path / name).read_text())["annotations"]
-        ]
-        questions_name = f"v2_OpenEnded_mscoco_{subset}_questions.json"
-        (tmp_path / questions_name).write_text(json.dumps({"questions": questions}))
-    triplets = read_triplets("vqa2", tmp_path)
-    assert triplets.num_rows == 200
-    assert triplets.slice(0, 1).to_pylist()[0] == {
-        "question_id": "458752000",
-        "image_id": "458752",
-        "split": "train",
-        "question": "Made up?",
-        "target": "net",
-        "answers": ["net", "net", "net", "netting", "net", "net", "mesh", "net", "net", "net"],
-        "orig_decoys": [],
-        "question_type": "what is this",
-        "answer_type": "other",
-        "image_file": "COCO_train2014_000000458752.jpg",
-    }
 
 
 def _write_telling_around(archive: Path, folder: Path) -> dict[str, Any]:

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from hf_vqa_mc.audits.described_rows import Data, of_benchmark
 from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.column_spec import PER_CHOICE
-from hf_vqa_mc.data.columns import question_ids
 from hf_vqa_mc.data.loading import open_tables
 from hf_vqa_mc.data.names import ROW_NUMBER
 from hf_vqa_mc.data.options import BenchmarkOptions
-from hf_vqa_mc.data.reading import read_opened
+from hf_vqa_mc.data.reading import question_ids, read_opened
 from hf_vqa_mc.decoys.rows import SET_COLUMNS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture

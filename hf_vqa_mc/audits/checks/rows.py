@@ -14,9 +14,9 @@ from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, WHOLE, Check, Is
 from hf_vqa_mc.audits.figures.choices import position_test
 from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpaired
 from hf_vqa_mc.data.cells import as_text, is_text
-from hf_vqa_mc.data.columns import repeats
 from hf_vqa_mc.data.names import QUESTION_ID, ROW_NUMBER, named
 from hf_vqa_mc.data.questions import letter
+from hf_vqa_mc.data.reading import repeats
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.text.comparison import differ_in_case
 
