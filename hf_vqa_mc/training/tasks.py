@@ -268,7 +268,7 @@ class Task:
         return found
 
     def _from_tables(
-        self, mlp: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], _: Lock
+        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], reading: Lock
     ) -> dict[str, NDArray[Any]]:
         """As `_outputs`; each distinct image, question and answer passes the first layer once."""
         valid = questions.choices[rows] != NONE
@@ -280,7 +280,8 @@ class Task:
             seen["images"] = IndexedInputs(self._images.take(distinct.tolist()), indices)
         logits = np.full(valid.shape, np.finfo(np.float32).min)
         answers = IndexedInputs(self._vectors, questions.choices[rows][valid])
-        logits[valid] = candidate_scores(cast("MlpForMultipleChoiceVqa", mlp), answers, np.nonzero(valid)[0], **seen)
+        mlp = cast("MlpForMultipleChoiceVqa", model)
+        logits[valid] = candidate_scores(mlp, answers, np.nonzero(valid)[0], **seen)
         check_finite(questions, np.isfinite(logits).all())
         return {"logits": logits}
 
