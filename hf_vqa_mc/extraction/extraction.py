@@ -16,7 +16,7 @@ from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.extraction.backbones import IMPORTED, WHOLE, Backbone, Box, FeatureKind, RegionKind, Regions
 from hf_vqa_mc.extraction.pictures import decoded
 from hf_vqa_mc.extraction.region_files import stored_regions
-from hf_vqa_mc.extraction.store import FeatureStore, ImageFeatures, write_index
+from hf_vqa_mc.extraction.store import FeatureStore, write_index
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.outputs import check_outside
@@ -76,10 +76,6 @@ class FeaturesResult(Result):
         rows = [(image_id, image_hash.hex(), "") for image_id, image_hash in self.images.items()]
         rows += [(image_id, "", why) for image_id, why in skipped.items()]
         return frame_of(rows, columns=["image_id", "sha256", "skipped"])
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Copy these features to another folder, which ``output`` of `features` could be."""
-        return ImageFeatures(self.folder).copy_to(Path(path) / self.folder.parent.name / self.folder.name)
 
 
 def extract_features(

@@ -8,11 +8,10 @@ A file has the tensors ``features`` (images, *shape) and ``sha256`` (images, 32)
 number of regions of each image; imported regions are identified by the sha256 of their features and boxes.
 """
 
-import contextlib
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -110,7 +109,8 @@ class FeatureStore:
         """Write the features added since the last file; existing files are never changed."""
         if not self._new:
             return
-        with _locked(self.folder):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder / ".lock"):
             self.refresh()
             new = {image_hash: row for image_hash, row in self._new.items() if image_hash not in self.locations}
             if new:
@@ -193,24 +193,13 @@ class ImageFeatures:
                 reason = f" has no features of an image with image_id {unknown!r}{hint}; run vqa-mc features for it"
             raise InputError(f"{self.folder}{reason}") from None
 
-    def copy_to(self, folder: Path) -> list[Path]:
-        """Copy these features to a folder inside the folder of another store of the same kind; return the files."""
-        store = FeatureStore(folder.parent, self.kind)
-        for image_id, image_hash in self.hashes.items():
-            if image_hash not in store.locations:
-                of = self.regions([image_id]) if self.kind.regions is not None else self.take([image_id])
-                store.add(image_hash, of[0])
-        store.commit()
-        about = {"missing": self.missing, "broken": self.broken, "labels": self.labels, "views": self._views}
-        write_index(folder, self.kind, self.hashes, about)
-        return [folder / INDEX, *sorted(folder.parent.glob("features-*.safetensors"))]
-
 
 def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
     """Write the index (image_id to sha256) atomically; ``about`` has at least ``missing`` and ``broken``."""
     hashes = {image_id: image_hash.hex() for image_id, image_hash in images.items()}
     text = json.dumps({"kind": kind.as_json(), **about, "images": hashes}, indent=0)
-    with _locked(folder.parent):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(folder.parent / ".lock"):
         write_bytes(folder / INDEX, text.encode())
 
 
@@ -222,11 +211,3 @@ def _opened(path: Path, kind: FeatureKind) -> tuple[_File, list[bytes]]:
             counts: NDArray[np.int64] = file.get_tensor(_COUNTS).numpy()
             found = _File(found.features, file.get_tensor(_BOXES), np.concatenate([[0], np.cumsum(counts)]))
     return found, [packed[first : first + HASH_BYTES] for first in range(0, len(packed), HASH_BYTES)]
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, created if it does not exist."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock"):
-        yield

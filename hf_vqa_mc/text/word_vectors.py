@@ -78,7 +78,7 @@ def load_word_vectors(
     if name == CORPUS:
         if corpus is None:
             raise InputError(f"word vectors {CORPUS!r} are trained on a dataset's text; give a file")
-        table = _train_on_corpus(_Restartable(corpus, progress), seed)
+        table = _train_on_corpus(_Sentences(corpus, progress), seed)
         return WordVectors.of(CORPUS, table.sha256, table.words, table.vectors)
     if not VECTORS[1](name):
         raise InputError(f"word vectors {name}: expected {VECTORS[0]}")
@@ -103,30 +103,23 @@ def _logging_only(level: int) -> Iterator[None]:
 
 
 @dataclass
-class _Restartable:
+class _Sentences:
     """A corpus that gensim iterates over once to count and once per epoch."""
 
     corpus: Callable[[], Iterable[list[str]]]
     progress: Progress
-    done: int = 0
     total: int = 0  # sentences of all epochs; 0 before they are counted
+    done: int = 0
 
     def __iter__(self) -> Iterator[list[str]]:
-        number = 0
-        for number, sentence in enumerate(self.corpus(), 1):
+        for sentence in self.corpus():
             yield sentence
-            if self.total and number % _REPORTED == 0:
-                self.progress(_TRAINING, self.done + number, self.total)
-        self.done, self.total = (self.done + number, self.total) if self.total else (0, _epochs(number) * number)
-        self.progress(_TRAINING, self.done, self.total)
+            self.done += 1
+            if self.total and (self.done % _REPORTED == 0 or self.done == self.total):
+                self.progress(_TRAINING, self.done, self.total)
 
 
-def _epochs(sentences: int) -> int:
-    """Number of epochs for a corpus of this size."""
-    return max(1, min(EPOCHS, MOST_TRAINED // max(sentences, 1)))
-
-
-def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
+def _train_on_corpus(sentences: _Sentences, seed: int) -> VectorTable:
     """Train word2vec (skip-gram, gensim); the same sentences and seed give the same bytes."""
     from gensim.models import Word2Vec
 
@@ -145,7 +138,10 @@ def _train_on_corpus(sentences: _Restartable, seed: int) -> VectorTable:
         words = list(model.wv.index_to_key)
         if not words:
             raise InputError("word vectors from the corpus: it has no words; give a vector file instead")
-        model.train(sentences, total_examples=model.corpus_count, epochs=_epochs(model.corpus_count))
+        epochs = max(1, min(EPOCHS, MOST_TRAINED // model.corpus_count))
+        sentences.done, sentences.total = 0, epochs * model.corpus_count
+        sentences.progress(_TRAINING, 0, sentences.total)
+        model.train(sentences, total_examples=model.corpus_count, epochs=epochs)
     # after little training all point in about the same direction; searches are up to twice as fast if they are centred
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)
     return VectorTable(words, vectors, table_checksum(words, vectors))

@@ -34,20 +34,18 @@ class Candidates:
 
     def __init__(self, path: Path, features: ImageFeatures, count: int | None = None) -> None:
         self.path = path
-        self.row: dict[str, int] = {}
-        images, distances = list[list[str]](), list[list[float]]()
         try:
-            for _, line in json_lines(path):
-                self.row[str(line["question_id"])] = len(images)
-                of_question, of_images = line["candidates"], line["distances"]
-                order = np.argsort(of_images, kind="stable")
-                images.append([of_question[at] for at in order])
-                distances.append([of_images[at] for at in order])
-            if len(set(map(len, images))) != 1:
+            lines = [line for _, line in json_lines(path)]
+            self.row = {str(line["question_id"]): row for row, line in enumerate(lines)}
+            names = ("candidates", "distances")
+            images, distances = (np.array([line[name] for line in lines], object) for name in names)
+            if images.ndim != 2 or images.shape != distances.shape:
                 raise ValueError("questions have different numbers of candidates, or there are none")
+            order = distances.astype(np.float64).argsort(1, kind="stable")
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"--candidates {path}: not a file of vqa-mc generate complementary ({error})") from error
-        self.images, self.distances = np.array(images, object), np.array(distances)
+        self.images = np.take_along_axis(images, order, 1)
+        self.distances = np.take_along_axis(distances.astype(np.float64), order, 1)
         for image_id in dict.fromkeys(self.images.ravel().tolist()):
             if image_id not in features:
                 raise InputError(
@@ -105,12 +103,9 @@ class ModelInputs:
         if candidates is not None and self.images is not None:
             count = None if trained_with is None else getattr(config, "candidates", None)
             self.candidates = Candidates(candidates, self.images, count)
-        self.captions_file = captions
-        self.captions: dict[
-            str, str
-        ] = {}  # image id to its first caption (which of five Antol et al. take is unknown)
+        self.captions_file, self.captions = captions, dict[str, str]()
         for image, caption in () if captions is None else captions_in(captions):
-            self.captions.setdefault(image, caption)
+            self.captions.setdefault(image, caption)  # the first; which of five Antol et al. take is unknown
         if captions is not None and not self.captions:
             raise InputError(f"{captions} has no captions; expected annotations with image_id and caption")
 
@@ -131,14 +126,17 @@ class ModelInputs:
 
     def as_json(self) -> dict[str, Any]:
         """The kind of image features, and checksums."""
-        found: dict[str, Any] = {"image_features": None, "images_sha256": None}
-        if self.images is not None:
-            found = {"image_features": self.images.kind.as_json(), "images_sha256": self.images.checksum}
-        given: dict[str, Any] = {"captions": list(self.captions.items())}
+        kind, checksum = (self.images.kind.as_json(), self.images.checksum) if self.images else (None, None)
+        found = {"image_features": kind, "images_sha256": checksum}
+        if self.captions:
+            found["captions_sha256"] = _sha256(list(self.captions.items()))
         if self.candidates is not None:
-            given["candidates"] = list(self.candidates.row), self.candidates.images.tolist()
-        sums = {f"{name}_sha256": hashlib.sha256(repr(of).encode()).hexdigest() for name, of in given.items() if of}
-        return found | sums
+            found["candidates_sha256"] = _sha256((list(self.candidates.row), self.candidates.images.tolist()))
+        return found
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()
 
 
 def _kept(
@@ -210,14 +208,15 @@ def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[st
     return None, None
 
 
-def named_word_vectors(settings: TrainingSettings, otherwise: str = f", or --word-vectors {CORPUS}") -> str:
+def named_word_vectors(settings: TrainingSettings) -> str:
     """The given word vectors, or ``corpus`` if the decoys were made with it; raises InputError if unknown."""
     if settings.word_vectors is not None:
         return settings.word_vectors
     made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if made.get("name") != CORPUS:
         with_these = f" (the decoys were made with {made['name']})" if made else ""
-        raise InputError(f"the model needs word vectors: add --word-vectors FILE{with_these}{otherwise}")
+        remedy = f"add --word-vectors FILE{with_these}, or --word-vectors {CORPUS}"
+        raise InputError(f"the model needs word vectors: {remedy}")
     return CORPUS
 
 
@@ -228,8 +227,7 @@ def run_word_vectors(
     name = named_word_vectors(settings)
     step = "training word vectors" if name == CORPUS else "reading word vectors"
     progress(step, 0, 1)
-    vectors = load_word_vectors(
-        name, lambda: ([word for text in texts for word in words(text)] for texts in sentences), settings.seed
-    )
+    in_words = [[word for text in texts for word in words(text)] for texts in sentences]
+    vectors = load_word_vectors(name, lambda: in_words, settings.seed)
     progress(step, 1, 1)
     return vectors

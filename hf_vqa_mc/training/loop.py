@@ -20,15 +20,15 @@ from hf_vqa_mc.data.inventory import WRITTEN_BY
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.model_files import quiet
-from hf_vqa_mc.io.atomic import write_json
+from hf_vqa_mc.io.atomic import remove_leftovers, write_json
 from hf_vqa_mc.io.json_stream import read_json
-from hf_vqa_mc.io.outputs import check_outside
+from hf_vqa_mc.io.outputs import check_outside, sha256_of
 from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import public_name
+from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
-from hf_vqa_mc.training.answered import Answered, Picked
 from hf_vqa_mc.training.inputs import made_with
 from hf_vqa_mc.training.optimization import (
     accelerator_of,
@@ -40,15 +40,21 @@ from hf_vqa_mc.training.optimization import (
     restore_optimizer,
     with_prefix,
 )
+from hf_vqa_mc.training.predictions import Predictions
 from hf_vqa_mc.training.run_folder import (
     BEST,
+    LAST,
     PREDICTIONS,
     RECORD,
-    RunFolder,
     State,
     TrainResult,
     check_run_folder,
     config_of,
+    lock_folder,
+    read_state,
+    replace_folder,
+    write_log,
+    write_state,
 )
 from hf_vqa_mc.training.run_inputs import prepare_inputs
 from hf_vqa_mc.training.settings import TrainingSettings, defaults
@@ -87,27 +93,31 @@ def train(
         raise InputError(
             f"--batch-size {size}: expected at least {accelerator.num_processes}, one question for each process"
         )
-    folder = RunFolder(settings.output) if accelerator.is_main_process else None
-    with contextlib.closing(folder) if folder else contextlib.nullcontext():
-        return _Run(settings, accelerator, folder, progress if folder else silent, rows).run()
+    is_main = accelerator.is_main_process
+    with lock_folder(settings.output, "training") if is_main else contextlib.nullcontext():
+        for name in (BEST, LAST) if is_main else ():
+            remove_leftovers(settings.output / name)
+        return _Run(settings, accelerator, progress if is_main else silent, rows).run()
 
 
 class _Run:
-    """A run and its state, the same in all processes; only the main process has the folder."""
+    """A run and its state, the same in all processes; only the main process writes to the folder."""
 
     def __init__(
         self,
         settings: TrainingSettings,
         accelerator: "Accelerator",
-        folder: RunFolder | None,
         progress: Progress,
         rows: Mapping[str, pa.Table] | None,
     ) -> None:
-        self.settings, self.accelerator, self.folder, self.progress = settings, accelerator, folder, progress
+        self.settings, self.accelerator, self.progress = settings, accelerator, progress
         found = prepare_inputs(settings, progress, rows)
         self.plain, self.processor, self.task, self.splits, self.validated_on, self.reported_on, about = found
         self.data = {**about, "processes": accelerator.num_processes}
         kept = {name: value for name, value in settings.as_json().items() if name not in _MAY_CHANGE}
+        if settings.init_from is not None:
+            weights = sorted(checkpoint_folder(settings.init_from).glob("model*.safetensors"))
+            kept["init_from_sha256"] = [sha256_of(path) for path in weights]
         self.state = State(json.loads(json.dumps({**kept, **self.data})))
         self.recipe, self.device = settings.recipe, accelerator.device
         self.steps_per_epoch = len(self.splits["train"]) / self.recipe.batch_size
@@ -135,11 +145,13 @@ class _Run:
 
     def _resumed(self) -> dict[str, "Tensor"]:
         """The tensors of the run in the folder, of which model and optimizer take theirs; none if there is no run."""
-        if (found := RunFolder.read(self.settings.output)) is None:
+        if (found := read_state(self.settings.output)) is None:
             return {}
         state, tensors = found
-        before = json.loads(json.dumps(defaults())) | state.settings  # earlier versions lack some settings
-        for name, value in self.state.settings.items():
+        now = self.state.settings  # states of earlier versions lack some settings
+        before = {"init_from_sha256": now.get("init_from_sha256"), **json.loads(json.dumps(defaults()))}
+        before |= state.settings
+        for name, value in now.items():
             if value != before.get(name):
                 raise InputError(
                     f"--output {self.settings.output} is a run whose {name} is {before.get(name)}, not {value}; "
@@ -149,8 +161,8 @@ class _Run:
         self.plain.load_state_dict(with_prefix(tensors, "model."))
         if not self.fitted:
             restore_optimizer(self.optimizer, tensors)
-        if self.folder is not None:
-            self.folder.write_log(state)  # the last line is missing if the run was killed before
+        if self.accelerator.is_main_process:
+            write_log(self.settings.output, state)  # the last line is missing if the run was killed before
         return tensors
 
     def _train(self) -> None:
@@ -227,12 +239,13 @@ class _Run:
         state.step, state.finished = done, done == self.steps
         if better:
             state.best, state.best_step = found.score, done
-        if self.folder is not None:
+        if self.accelerator.is_main_process:
             if better:
-                self.folder.replace(BEST, lambda folder: self._save(folder, found))
+                replace_folder(self.settings.output / BEST, lambda folder: self._save(folder, found))
             tensors = {f"model.{name}": tensor for name, tensor in self.plain.state_dict().items()}
             tensors |= optimizer_tensors(self.optimizer) | average_tensors(self.averages)
-            self.folder.write(state, {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+            stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+            write_state(self.settings.output, state, stored)
             message = f"fitted: validation {found.score:.1%}"
             if loss is not None:
                 message = (
@@ -244,7 +257,7 @@ class _Run:
             logger.info(message, extra={"validation": {**point, **timing}})
         self.accelerator.wait_for_everyone()
 
-    def _save(self, folder: Path, found: Picked | Answered) -> None:
+    def _save(self, folder: Path, found: Predictions) -> None:
         with quiet():
             self.evaluated.save_pretrained(folder)
         self.processor.save_pretrained(folder)
@@ -261,10 +274,10 @@ class _Run:
             model = load_checkpoint(folder)[0].to(self.device)
             found = self.task.evaluate(model, self.splits[split], self.accelerator, self.progress)
             results[split] = found.results()
-            if self.folder is not None:
+            if self.accelerator.is_main_process:
                 found.write(predictions)
         record: dict[str, Any] = json.loads(json.dumps(self._record(results)))
-        if self.folder is not None and record != before:
+        if self.accelerator.is_main_process and record != before:
             write_json(folder / RECORD, record, indent=1)
         self.accelerator.wait_for_everyone()
         return record

@@ -17,13 +17,13 @@ from hf_vqa_mc.models.model import answers_of, model_of
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.answered import Answered, Picked
 from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, with_word_vectors
 from hf_vqa_mc.training.optimization import accelerator_of
+from hf_vqa_mc.training.predictions import Predictions
 from hf_vqa_mc.training.questions import ACCURACY, read_questions
 from hf_vqa_mc.training.run_folder import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.run_inputs import with_changed_words
-from hf_vqa_mc.training.tasks import MultipleChoice, OpenEnded
+from hf_vqa_mc.training.tasks import Task
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model
@@ -37,7 +37,7 @@ class PredictResult(Result):
     dataset: str
     config: str
     split: str
-    found: Picked | Answered
+    found: Predictions
     skipped: int  #: number of questions on images without features or captions
     output: Path | None  #: file of the predictions; None if they were not written
     word_changes: WordChanges  #: changes of the questions' words, as in training
@@ -130,22 +130,18 @@ def predict(
     progress("reading questions", 1, 1)
     chosen = chosen_split(list(data.splits), split, f"{dataset}, {config}")
     questions, skipped = inputs.of(data.splits[chosen], skip_missing)
-    task: MultipleChoice | OpenEnded
-    if is_open:
-        task = OpenEnded(data.texts, processor, inputs.images, answers_of(model))
-        task.unknown_words(questions)
-    else:
+    if not is_open:
         processor.text = with_word_vectors(processor.text, word_vectors)
-        task = MultipleChoice(data.texts, questions.used_texts(), processor, inputs.images)
+    vocabulary = answers_of(model) if is_open else None
+    task = Task(data.texts, questions.used_texts(), processor, inputs.images, vocabulary)
+    task.unknown_words(questions)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if processes.is_main_process:
-        if output is not None:
-            found.write(output, overwrite)
-        if attentions is not None and isinstance(found, Answered):
-            found.write_attentions(attentions, overwrite)
-        if counterexamples is not None and isinstance(found, Answered):
-            found.write_counterexamples(counterexamples, overwrite)
+        writers = (found.write, found.write_attentions, found.write_counterexamples)
+        for write, path in zip(writers, outputs.values(), strict=True):
+            if path is not None:
+                write(path, overwrite)
     return PredictResult(str(checkpoint), dataset, config, chosen, found, skipped, output, processor.word_changes)
 
 

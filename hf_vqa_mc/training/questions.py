@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
+from hf_vqa_mc.data.cells import as_lists, is_list, is_text
 from hf_vqa_mc.data.loading import BUILT, check_has_choices, open_tables
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
@@ -96,8 +97,9 @@ class Examples:
         return found
 
     def used_texts(self) -> NDArray[np.int64]:
-        """The text indices of all questions and choices of a multiple-choice model, ascending."""
-        return np.unique(np.concatenate([self.texts, self.choices[self.choices != NONE]]))
+        """The text indices of all questions, and of the choices of a multiple-choice model, ascending."""
+        choices = [] if self.open_ended else [self.choices[self.choices != NONE]]
+        return np.unique(np.concatenate([self.texts, *choices]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,20 +246,20 @@ def _groups(rows: pa.Table, location: str, group: str) -> list[str]:
 def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
     """All human answers, lists of text or of records; None without such a column. Raises InputError for null ones."""
     column = rows.select(["answers"]).combine_chunks()["answers"] if "answers" in rows.column_names else None
-    if column is None or not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+    if column is None or not is_list(column.type):
         return None
-    texts = pc.list_flatten(column)
+    texts, lengths = as_lists(column)
     if pa.types.is_struct(texts.type) and texts.type.get_field_index("answer") >= 0:
         texts = pc.struct_field(texts, "answer")
-    if not _is_text(texts.type):
+    if not is_text(texts.type):
         return None
     if texts.null_count:
         row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()].as_py()
         raise InputError(f"{location}, row {row + 1}: one of answers is empty (null), expected text")
-    encoded = pc.dictionary_encode(texts).combine_chunks()
+    encoded = texts.dictionary_encode()
     distinct = encoded.dictionary.to_pylist()  # of millions of answers few are distinct
     flat = map(distinct.__getitem__, encoded.indices.to_pylist())
-    return [list(islice(flat, length)) for length in pc.fill_null(pc.list_value_length(column), 0).to_pylist()]
+    return [list(islice(flat, length)) for length in lengths.tolist()]
 
 
 def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]] | None) -> str:
@@ -270,14 +272,10 @@ def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]] | None)
 
 def _filled_texts(rows: pa.Table, name: str) -> list[str] | None:
     """A column of texts, "" for null; None if it is missing, of another type, or empty in all rows."""
-    if name not in rows.column_names or not _is_text(rows[name].type):
+    if name not in rows.column_names or not is_text(rows[name].type):
         return None
     texts = [text or "" for text in rows[name].to_pylist()]
     return texts if any(texts) else None
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return kind in (pa.string(), pa.large_string())
 
 
 def questions_of_pairs(table: pa.Table) -> pa.Table:

@@ -12,20 +12,17 @@ import contextlib
 import json
 import os
 import re
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.io.atomic import locked, new_folder, remove_leftovers, replaced_file, write_bytes
+from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.atomic import locked, new_folder, write_bytes
 from hf_vqa_mc.io.json_stream import read_json
-from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy_table
@@ -52,63 +49,57 @@ class State:
     finished: bool = False
 
 
-class RunFolder:
-    """The locked folder of a run, created with its parents; raises InputError if it is in use."""
+@contextlib.contextmanager
+def lock_folder(path: Path, work: str) -> Iterator[None]:
+    """Create a folder, and lock it in the block; raises InputError if another process holds the lock.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._locked = contextlib.ExitStack()
-        self._locked.enter_context(lock_folder(path, "training"))
-        for name in (BEST, LAST):
-            remove_leftovers(path / name)
-
-    def close(self) -> None:
-        """Release the lock, and remove the folder if it is empty."""
-        self._locked.close()
-        with contextlib.suppress(OSError):
-            self.path.rmdir()
-
-    @staticmethod
-    def read(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
-        """State and tensors of the run at a path; None if there are none."""
-        folder = path / LAST
-        return (State(**read_json(folder / STATE)), load_file(folder / TENSORS)) if folder.is_dir() else None
-
-    def write(self, state: State, tensors: dict[str, "Tensor"]) -> None:
-        """Write the state, the tensors and the log."""
-
-        def fill(folder: Path) -> None:
-            save_file(tensors, folder / TENSORS)
-            (folder / STATE).write_text(json.dumps(asdict(state)), "utf-8")
-
-        self.replace(LAST, fill)
-        self.write_log(state)
-
-    def write_log(self, state: State) -> None:
-        """Write one line per validation."""
-        log = "".join(json.dumps(point) + "\n" for point in state.curve).encode()
-        path = self.path / LOG
-        if not path.is_file() or path.read_bytes() != log:
-            write_bytes(path, log)
-
-    def replace(self, name: str, fill: Callable[[Path], None]) -> None:
-        """Atomically replace a folder by one written by `fill`."""
-        with new_folder(self.path / name, None) as new:
-            try:
-                fill(new.tree)
-            except SafetensorError as error:
-                if found := re.search(r"\(os error (\d+)\)", str(error)):
-                    raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
-                raise
-            for file in new.tree.iterdir():
-                file.chmod(new.tree.stat().st_mode & 0o666)  # safetensors creates private files
-            new.publish()
-
-
-def lock_folder(path: Path, work: str) -> contextlib.AbstractContextManager[None]:
-    """Create a folder, and lock it in the block; raises InputError if another process holds the lock."""
+    It is removed at the end if it is empty.
+    """
     path.mkdir(parents=True, exist_ok=True)
-    return locked(path / ".lock", f"--output {path}: another {work} writes there; wait, or choose another folder")
+    try:
+        with locked(path / ".lock", f"--output {path}: another {work} writes there; wait, or choose another folder"):
+            yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.rmdir()
+
+
+def read_state(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
+    """State and tensors of the run at a path; None if there are none."""
+    folder = path / LAST
+    return (State(**read_json(folder / STATE)), load_file(folder / TENSORS)) if folder.is_dir() else None
+
+
+def write_state(path: Path, state: State, tensors: dict[str, "Tensor"]) -> None:
+    """Write the state, the tensors and the log."""
+
+    def fill(folder: Path) -> None:
+        save_file(tensors, folder / TENSORS)
+        (folder / STATE).write_text(json.dumps(asdict(state)), "utf-8")
+
+    replace_folder(path / LAST, fill)
+    write_log(path, state)
+
+
+def write_log(path: Path, state: State) -> None:
+    """Write one line per validation."""
+    log = "".join(json.dumps(point) + "\n" for point in state.curve).encode()
+    if not (path / LOG).is_file() or (path / LOG).read_bytes() != log:
+        write_bytes(path / LOG, log)
+
+
+def replace_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Atomically replace a folder by one written by `fill`."""
+    with new_folder(path, None) as new:
+        try:
+            fill(new.tree)
+        except SafetensorError as error:
+            if found := re.search(r"\(os error (\d+)\)", str(error)):
+                raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
+            raise
+        for file in new.tree.iterdir():
+            file.chmod(new.tree.stat().st_mode & 0o666)  # safetensors creates private files
+        new.publish()
 
 
 def check_run_folder(path: Path) -> None:
@@ -135,7 +126,6 @@ class TrainResult(Result):
     record: dict[str, Any]  #: training.json of the best checkpoint
     validated_on: str  #: key of the validation result, by which the checkpoint was chosen
     reported_on: str | None  #: key of the test result; None if the dataset has no such split
-    curve: str = ""  #: path of the learning curve's picture, or why there is none
 
     @property
     def model_folder(self) -> Path:
@@ -172,7 +162,6 @@ class TrainResult(Result):
         if record["skipped"]:
             yield f"left out: {record['skipped']:,} questions of all splits whose images have no features"
         yield f"checkpoint: {self.model_folder}"
-        yield self.curve
         yield f"to share it: vqa-mc push model NAMESPACE/NAME --folder {self.model_folder} --dry-run"
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,13 +171,6 @@ class TrainResult(Result):
     def to_pandas(self) -> Frame:
         """The validation curve, see `history`."""
         return self.history
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Copy the best checkpoint to a folder, atomically."""
-        with new_folder(Path(path), FolderKind("vqa-mc train"), overwrite) as new:
-            shutil.copytree(self.model_folder, new.tree, dirs_exist_ok=True)
-            new.publish()
-        return sorted(Path(path) / one.name for one in self.model_folder.iterdir())
 
 
 def best_of_the_choices(results: Mapping[str, Any]) -> str:
@@ -201,31 +183,3 @@ def picking_the_target(results: Mapping[str, Any]) -> str:
     """The accuracy of picking the target, which is reported next to consensus accuracy."""
     of_target = results["target_accuracy"]
     return f"picking the target: {of_target['accuracy']:.1%} (chance {of_target['chance']:.1%})"
-
-
-def draw_curve(record: Mapping[str, Any], validated: Mapping[str, Any], path: Path) -> None:
-    """Draw training loss, validation score, chance and learning rate drops; ``validated``: results."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
-    figure = Figure(figsize=(7, 6), layout="constrained")
-    figure.suptitle(f"{record['model']} on {record['config']}")
-    above, below = figure.subplots(2, sharex=True)
-    curve = record["curve"]
-    epochs = [point["epoch"] for point in curve]
-    above.plot(epochs, [100 * point["accuracy"] for point in curve], marker=".", label="validation")
-    if (chance := validated.get("chance")) is not None:
-        above.axhline(100 * chance, linestyle=":", color="gray", label="chance")
-    below.plot(epochs, [point["loss"] for point in curve], marker=".", color="tab:red")
-    above.set_ylabel(f"{validated.get('metric', 'accuracy')} in %")
-    above.legend(loc="lower right")
-    below.ticklabel_format(axis="y", style="plain", useOffset=False)
-    below.set_ylabel("training loss")
-    below.set_xlabel("epoch (dashed: learning rate drop)")
-    for before, after in pairwise(curve):
-        if after["learning_rate"] < before["learning_rate"]:
-            for axes in (above, below):
-                axes.axvline(before["epoch"], linestyle="--", color="lightgray", zorder=0)
-    with replaced_file(path) as file:
-        figure.savefig(file, format="png", dpi=120, metadata={"Software": None})

@@ -1,36 +1,48 @@
 """The inputs of a training run, checked first: questions and their ablations, features, model and processor."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import torch
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys.rng import purpose_hash
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError, listed, unknown_name
+from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.model_listing import MODELS
+from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
+from hf_vqa_mc.models.checkpoint import load_checkpoint
+from hf_vqa_mc.models.counter_example import NO_PICK
+from hf_vqa_mc.models.layouts import rules
+from hf_vqa_mc.models.model import FittedModel, Model, answers_of, model_of
+from hf_vqa_mc.models.question_texts import FEWEST, Layouts, OpenEndedTexts, QuestionWords, most_frequent
 from hf_vqa_mc.text.word_changes import WordChanges
-from hf_vqa_mc.training.inputs import ModelInputs
-from hf_vqa_mc.training.new_model import multiple_choice_model, open_ended_model
+from hf_vqa_mc.text.word_vectors import WordVectors
+from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, run_word_vectors, with_word_vectors
 from hf_vqa_mc.training.questions import Examples, Splits, read_questions
-from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.settings import UNUSED, TrainingSettings, defaults
+from hf_vqa_mc.training.tasks import Task
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from hf_vqa_mc.models.processor import VqaProcessor
-    from hf_vqa_mc.training.tasks import MultipleChoice, OpenEnded
 
 VALIDATION, HELD_OUT = "validation", "held_out"  # where the best checkpoint is chosen: a split, or training images
+_PART = {"question": "bow-q", "image": "image", "caption": "caption"}  # input to model of its layer
+_VOCABULARY = {"question": "words", "caption": "captions"}  # input to field of `OpenEndedTexts`
 
 
 def prepare_inputs(
     settings: TrainingSettings, progress: Progress, rows: Mapping[str, pa.Table] | None = None
-) -> "tuple[PreTrainedModel, VqaProcessor, MultipleChoice | OpenEnded, dict[str, Examples], str, str | None, Any]":
+) -> "tuple[PreTrainedModel, VqaProcessor, Task, dict[str, Examples], str, str | None, Any]":
     """Read the inputs of a run and create its model; ``rows`` are the config's splits if they were read already.
 
     Returns model, processor, task, the questions by split, the name of the split (or `HELD_OUT`) to validate on, that
@@ -39,7 +51,7 @@ def prepare_inputs(
     """
     declared, location = MODELS.find(settings.model), f"{settings.dataset}, {settings.config}"
     config = declared.config(settings.model_settings)  # checks the settings before anything is read
-    settings.check_task(declared.open_ended)
+    check_settings(settings, declared)
     inputs = ModelInputs(config, settings.model, settings.features, settings.captions, settings.candidates)
     progress("reading questions", 0, 1)
     data = read_questions(
@@ -70,10 +82,8 @@ def prepare_inputs(
             )
         train, validation = train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out))
     train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(splits, validated_on)
-    make = open_ended_model if declared.open_ended else multiple_choice_model
-    model, processor, task, train, of_texts = make(
-        settings, declared, Splits(data.texts, splits), train, inputs.images, progress
-    )
+    data = Splits(data.texts, splits)
+    model, processor, task, train, of_texts = make_model(settings, declared, data, train, inputs.images, progress)
     processor.word_changes = settings.word_changes
     splits = {"train": train, validated_on: validation, **({reported_on: splits[reported_on]} if reported_on else {})}
     about = {
@@ -158,3 +168,207 @@ def sampled(train: Examples, count: int | None, seed: int) -> Examples:
         if sizes[number] <= count:
             chosen[number], count = True, count - sizes[number]
     return train.take(np.flatnonzero(chosen[group]))
+
+
+def make_model(
+    settings: TrainingSettings,
+    declared: Model,
+    data: Splits,
+    train: Examples,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> "tuple[PreTrainedModel, VqaProcessor, Task, Examples, dict[str, Any]]":
+    """A new model or that of a checkpoint; raises InputError if settings, texts and checkpoints do not fit.
+
+    Returns also its processor and task, the questions to train on, and the texts (vectors or vocabulary) for
+    training.json.
+    """
+    kind, make = images.kind if images else None, _new if settings.init_from is None else _started_from
+    model, texts, vocabulary = make(settings, declared, data, train, images, progress)
+    processor = declared.processor_class(texts, kind, declared.inputs_with(kind))
+    used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
+    task = Task(data.texts, used, processor, images, vocabulary)
+    record: dict[str, Any] = {"word_vectors": texts.vectors.as_json()} if texts.vectors is not None else {}
+    if vocabulary is not None:
+        in_vocabulary = set(vocabulary)
+        known = np.array([text in in_vocabulary for text in train.targets])
+        if not known.any():
+            raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
+        answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
+        coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
+        record["answers"] = {"size": len(vocabulary), **coverage}
+        train = train.take(np.flatnonzero(known))
+    if texts.layouts is not None:
+        unknown = task.unknown_words(train)
+        record["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
+    if isinstance(model, FittedModel):
+        progress("fitting", 0, 1)
+        task.fit(model, train)
+        progress("fitting", 1, 1)
+    return model, processor, task, train, record
+
+
+def check_settings(settings: TrainingSettings, declared: Model) -> None:
+    """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
+    name, start, is_fitted = settings.model, settings.init_from, issubclass(declared.model_class, FittedModel)
+    is_open, is_new, unused = declared.open_ended, settings.init_from is None, set(UNUSED[declared.open_ended])
+    reads_vectors, separate = "question_vectors" in declared.inputs, bool(declared.preset.get("separate"))
+    if is_open:
+        is_used = {
+            "word_vectors": reads_vectors or ("question_indices" in declared.inputs and not is_fitted),
+            "captions": "caption_bags" in declared.inputs,
+            "candidates": declared.explains,
+            "first_layers": separate,
+            "init_from": not is_fitted,
+            "targets": not is_fitted,
+        }
+        unused |= {option for option, used in is_used.items() if not used}
+    for option in (name for name, default in defaults().items() if getattr(settings, name) != default):
+        flag = f"--{option.replace('_', '-')}"
+        if option in unused:
+            raise InputError(f"{flag}: {name} does not use it; remove it")
+        if is_open and not is_new and option in ("answers", "word_vectors", "first_layers"):
+            raise InputError(f"{flag}: --init-from {start} has its own; remove {flag}")
+    if is_open and is_new and reads_vectors and settings.word_vectors is None:
+        raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE")
+    if is_new and separate and not settings.first_layers:
+        parts = ", ".join(_PART[one] for one in declared.preset["inputs"])
+        raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
+
+
+def _texts(
+    settings: TrainingSettings, declared: Model, data: Splits, train: Examples, progress: Progress
+) -> OpenEndedTexts:
+    """What the model reads, fitted to the training questions."""
+    questions = [data.texts[number] for number in train.texts]
+    if not declared.open_ended:
+        sentences = [[text, target] for text, target in zip(questions, train.targets, strict=True)]
+        vectors = run_word_vectors(settings, sentences, progress)
+        known = TextFeatures.of(vectors, [data.texts[number] for number in train.used_texts()])
+        return OpenEndedTexts(vectors=known.with_file(vectors))
+    texts = OpenEndedTexts(QuestionWords.of(questions), form=settings.questions)
+    if "question_layouts" in declared.inputs:
+        texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
+    if "question_vectors" in declared.inputs:
+        vectors = run_word_vectors(settings, [[text] for text in questions], progress)
+        texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
+    if train.captions is not None:
+        texts = replace(texts, captions=QuestionWords.of(train.captions, starts=0))
+    if train.groups is not None:
+        texts = replace(texts, groups=tuple(sorted(set(train.groups) - {""})))
+    for what, words in (("question", texts.words), ("caption", texts.captions)):
+        if f"{what}_bags" in declared.inputs and words is not None and not words.words:
+            raise InputError(
+                f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
+                f"{declared.name} counts only such words; train on more questions, or choose another model"
+            )
+    if train.picked is not None and (train.picked == NO_PICK).all():
+        raise InputError(
+            f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
+            "with the candidates of vqa-mc generate complementary for it"
+        )
+    return texts
+
+
+def _new(
+    settings: TrainingSettings,
+    declared: Model,
+    data: Splits,
+    train: Examples,
+    images: ImageFeatures | None,
+    progress: Progress,
+) -> "tuple[PreTrainedModel, OpenEndedTexts, list[str] | None]":
+    """A model with random weights, or with none if it is fitted, what it reads, and its answers if open-ended."""
+    texts, vocabulary = _texts(settings, declared, data, train, progress), None
+    about: dict[str, Any] = texts.sizes
+    if declared.open_ended:
+        vocabulary = list(most_frequent(Counter(train.targets))[: settings.answers])  # fewer if there are fewer
+        about["id2label"] = dict(enumerate(vocabulary))
+        about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
+    if train.candidates is not None:
+        about["candidates"] = train.candidates.shape[1]
+    if images is not None:
+        about |= {"image_size": images.kind.dim, "sees_regions": images.kind.regions is not None}
+    known = {one.name for one in fields(declared.config_class)} | {"id2label", "label2id"}
+    config = declared.config(settings.model_settings, **{name: of for name, of in about.items() if name in known})
+    torch.manual_seed(settings.seed)
+    model = declared.auto_class.from_config(config)
+    if settings.first_layers:
+        _take_first_layers(settings, model, texts, images)
+    if settings.word_vectors is not None and texts.vectors is None:
+        sentences = [[data.texts[number]] for number in train.texts]
+        _take_word_vectors(model, run_word_vectors(settings, sentences, progress), texts.words)
+    return model, texts, vocabulary
+
+
+def _started_from(
+    settings: TrainingSettings,
+    declared: Model,
+    data: Splits,
+    train: Examples,
+    images: ImageFeatures | None,
+    _: Progress,
+) -> "tuple[PreTrainedModel, OpenEndedTexts, list[str] | None]":
+    """As `_new`, of ``--init-from``; raises InputError if it is another model, or reads other inputs."""
+    start = f"--init-from {settings.init_from}"
+    model, processor = load_checkpoint(str(settings.init_from))
+    if not declared.fits(model.config):
+        raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
+    for key in settings.model_settings:
+        raise InputError(f"--model-settings {key}: {start} has its own; remove it")
+    before, now = processor.word_changes, settings.word_changes
+    if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
+        raise InputError(
+            f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
+            "--first-words and --shuffle-words"
+        )
+    check_same_features(images, processor.image_kind, str(settings.init_from))
+    texts = processor.texts
+    if texts.form != settings.questions:
+        raise InputError(f"{start} reads {texts.form}: give --questions {texts.form}")
+    if declared.open_ended:
+        return model, texts, answers_of(model)
+    text = with_word_vectors(processor.text, settings.word_vectors)
+    used = [data.texts[number] for number in train.used_texts()]
+    return model, replace(texts, vectors=text.with_texts(used)), None
+
+
+def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:
+    """Initialise the vectors of a model's words, or those that it does not train; other words keep theirs."""
+    setting = "fixed_word_size" if hasattr(model, "fixed_words") else "word_size"
+    table = getattr(model, "fixed_words", getattr(model, "words", None))
+    if table is None:
+        raise InputError("--word-vectors: with these --model-settings the model reads no words; remove it")
+    if vectors.dim != table.embedding_dim:
+        is_set = setting in model_of(model.config).defaults()
+        raise InputError(
+            f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {table.embedding_dim}; "
+            + (f"set --model-settings {setting}={vectors.dim}" if is_set else "use vectors of that size")
+        )
+    rows, found = vectors.rows(list(words.words))
+    with torch.no_grad():
+        at = torch.from_numpy(np.flatnonzero(found)) + (words.size - len(words.words))
+        table.weight[at] = torch.from_numpy(rows[found])
+
+
+def _take_first_layers(
+    settings: TrainingSettings, model: Any, texts: OpenEndedTexts, images: ImageFeatures | None  # noqa: ANN401
+) -> None:  # fmt: skip
+    """Copy the first layers of the separately trained models of ``--first-layers``, one for each input."""
+    missing = list(model.config.inputs)
+    for checkpoint in settings.first_layers:
+        start = f"--first-layers {checkpoint}"
+        part, processor = load_checkpoint(checkpoint)
+        inputs = list(part.config.inputs) if isinstance(part, AnswerMlpForOpenEndedVqa) else []
+        if len(inputs) != 1 or inputs[0] not in missing:
+            names = listed([_PART[name] for name in missing], len(_PART))
+            raise InputError(f"{start} is not a checkpoint of {names or 'another input'}; expected one of each input")
+        (name,) = inputs
+        if name == "image":
+            check_same_features(images, processor.image_kind, checkpoint)
+        elif getattr(processor.texts, _VOCABULARY[name]) != getattr(texts, _VOCABULARY[name]):
+            raise InputError(f"{start} was trained on other {name}s; train it on those of {settings.config}")
+        model.take_first_layer(part, start)
+        missing.remove(name)
+    if missing:
+        raise InputError(f"--first-layers: no checkpoint of {', '.join(_PART[name] for name in missing)}; add it")

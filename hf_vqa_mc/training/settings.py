@@ -192,13 +192,6 @@ class TrainingSettings:
         """The changes of the questions' words."""
         return WordChanges(self.first_words, self.shuffle_words, self.seed)
 
-    def check_task(self, open_ended: bool) -> None:
-        """Raise InputError if an option is given that models of this kind do not have."""
-        for one in fields(self):
-            if one.name in UNUSED[open_ended] and getattr(self, one.name) != default_of(one):
-                what = "an open-ended model" if open_ended else "a multiple-choice model"
-                raise InputError(f"{flag_of(one)}: {self.model} is {what}, which does not use it; remove it")
-
     @property
     def recipe(self) -> Recipe:
         """The model's recipe, with what these settings change."""

@@ -1,10 +1,9 @@
-"""The two kinds of models in training: batches of questions, tensors of a batch, and the evaluation of a split."""
+"""Batches of questions as a model's tensors, and the evaluation of a split."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.models.question_texts import GIVEN, UNKNOWN, tensor_of
-from hf_vqa_mc.training.answered import Answered, Picked, cell_maps, check_finite, region_maps
+from hf_vqa_mc.training.predictions import Predictions, cell_maps, check_finite, region_maps
 from hf_vqa_mc.training.questions import NONE, Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -34,7 +33,6 @@ NO_ANSWER = -1  # answer index of a question whose answer is not in the vocabula
 Batches = Callable[[int, int, int], tuple[dict[str, Tensor], float]]
 """From step, process (both from 0) and number of processes to the process's share of the batch: the arguments of the
 model, with labels, and the fraction of the step's loss."""
-Done = TypeVar("Done")
 
 logger = logging.getLogger(__name__)
 
@@ -78,150 +76,65 @@ def sampled_choices(
     return np.concatenate([labels, np.where(np.take_along_axis(of_kind, order, 1), order, NONE)], 1)
 
 
-def _by_blocks(
-    rows: int, size: int, compute: Callable[[slice], Done], accelerator: "Accelerator", progress: Progress
-) -> Sequence[Done]:
-    """The results of all blocks of ``size`` rows, in order; each is computed by one process, all return them."""
-    blocks = [slice(first, min(first + size, rows)) for first in range(0, rows, size)]
-    mine = []
-    for number in range(accelerator.process_index, len(blocks), accelerator.num_processes):
-        mine.append((number, compute(blocks[number])))
-        progress("scoring", number + 1, len(blocks))
-    gathered = gather_object(mine) if accelerator.num_processes > 1 else mine
-    return [found for _, found in sorted(gathered, key=lambda block: block[0])]
+class Task:
+    """Converts questions, whose ``used`` texts of `Splits.texts` are encoded once, to tensors, and answers them.
 
-
-class MultipleChoice:
-    """Picking one of a question's choices, whose ``used`` texts of `Splits.texts` are encoded once."""
+    An open-ended model answers with a text of its ``vocabulary``, others (None) with one of the choices.
+    """
 
     def __init__(
-        self, texts: list[str], used: NDArray[np.int64], processor: VqaProcessor, images: ImageFeatures | None
+        self,
+        texts: list[str],
+        used: NDArray[np.int64],
+        processor: VqaProcessor,
+        images: ImageFeatures | None,
+        vocabulary: Sequence[str] | None,
     ) -> None:
-        self._inputs, self._images, self._texts, self._text = processor.inputs, images, texts, processor.text
-        self._vectors = np.zeros((len(texts), self._text.dim), np.float32)
-        self._vectors[used] = self._text.encode([texts[number] for number in used])
-
-    def tensors(self, questions: Examples, rows: NDArray[np.int64], choices: NDArray[np.int64]) -> dict[str, Tensor]:
-        """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
-        valid = choices != NONE
-        distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
-        found = {"choice_vectors": self._vectors[distinct], "choice_indices": indices.reshape(choices.shape)}
-        if not valid.all():
-            found["choice_mask"] = valid
-        texts = questions.texts[rows]
-        if "question_vectors" in self._inputs:
-            found["question_vectors"] = self._vectors[texts]
-        if "question_tokens" in self._inputs:
-            words = self._text.encode_words([self._texts[text] for text in texts])
-            found |= dict(zip(("question_tokens", "question_mask"), words, strict=True))
-        tensors = {name: torch.from_numpy(array) for name, array in found.items()}
-        if self._images is not None:
-            tensors |= self._images.tensors([questions.image_ids[row] for row in rows])
-        return tensors
-
-    def batches(self, train: Examples, settings: TrainingSettings) -> Batches:
-        """The batches of each step; each question comes with decoys of one kind."""
-        order = Order(len(train), settings.recipe.batch_size, settings.seed)
-
-        def part(number: int, process: int, processes: int) -> tuple[dict[str, Tensor], float]:
-            rows = order.rows(number)
-            sampled = sampled_choices(train, rows, settings.decoys_per_question, order.rng(number))
-            texts = np.where(sampled == NONE, NONE, np.take_along_axis(train.choices[rows], sampled, 1))
-            share = np.array_split(np.arange(len(rows)), processes)[process]
-            labels = {"labels": torch.zeros(len(share), dtype=torch.int64)}
-            weight = float((texts[share] != NONE).sum() / (texts != NONE).sum())
-            return self.tensors(train, rows[share], texts[share]) | labels, weight
-
-        return part
-
-    def evaluate(
-        self, model: "PreTrainedModel", questions: Examples, accelerator: "Accelerator", progress: Progress = silent
-    ) -> Picked:
-        """Score all choices, in all processes together; all return the same. Raises InputError for NaN scores."""
-        model.train(False)
-        score = partial(self._scores, model, questions)
-        if isinstance(model, MlpForMultipleChoiceVqa) and accelerator.device.type == "cpu":
-            score = partial(self._from_tables, model, questions)
-        logits = np.concatenate(_by_blocks(len(questions), ROWS, score, accelerator, progress))
-        check_finite(questions, np.isfinite(logits).all())
-        return Picked(questions, logits)
-
-    def _scores(self, model: "PreTrainedModel", questions: Examples, block: slice) -> NDArray[np.float32]:
-        """The scores of a block of questions, (questions, choices)."""
-        on_cpu = model.device.type == "cpu"
-        starts = range(block.start, block.stop, CHOICES_AT_ONCE)
-        batches = [np.arange(first, min(first + CHOICES_AT_ONCE, block.stop)) for first in starts]
-        found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(batches)
-        reading = Lock()
-
-        def score(low: int, high: int) -> None:
-            if on_cpu:  # the number of threads per product would change the last digits
-                torch.set_num_threads(1)  # partly affects the whole process, whose number is restored below
-            with torch.no_grad():  # it is thread-local
-                for number in range(low, high):
-                    with reading:
-                        tensors = self.tensors(questions, batches[number], questions.choices[batches[number]])
-                    logits = model(**{name: tensor.to(model.device) for name, tensor in tensors.items()}).logits
-                    found[number] = logits.float().cpu().numpy()
-
-        threads = torch.get_num_threads()
-        try:
-            if on_cpu:
-                in_threads(score, len(batches), [])
-            else:
-                score(0, len(batches))
-        finally:
-            torch.set_num_threads(threads)
-        return np.concatenate(found)
-
-    def _from_tables(self, model: MlpForMultipleChoiceVqa, questions: Examples, block: slice) -> NDArray[np.float32]:
-        """Scores of a block; each distinct image, question and answer passes the first layer once."""
-        valid = questions.choices[block] != NONE
-        seen = {}
-        if "question_vectors" in self._inputs:
-            seen["questions"] = IndexedInputs(self._vectors, questions.texts[block])
-        if self._images is not None:
-            distinct, indices = np.unique(questions.image_ids[block], return_inverse=True)
-            seen["images"] = IndexedInputs(self._images.take(distinct.tolist()), indices)
-        logits = np.full(valid.shape, np.finfo(np.float32).min)
-        answers = IndexedInputs(self._vectors, questions.choices[block][valid])
-        logits[valid] = candidate_scores(model, answers, np.nonzero(valid)[0], **seen)
-        return logits
-
-
-class OpenEnded:
-    """Answering from a vocabulary; the distinct ``questions``, `Splits.texts`, are converted once."""
-
-    def __init__(
-        self, questions: list[str], processor: VqaProcessor, images: ImageFeatures | None, vocabulary: Sequence[str]
-    ) -> None:
-        self._texts, self._images, self._inputs = processor.texts, images, frozenset(processor.inputs)
-        self._vocabulary = list(vocabulary)
-        self._index = {text: number for number, text in enumerate(vocabulary)}
-        of_questions = [name for name in processor.inputs if GIVEN.get(name) == "questions"]
-        self._of_questions = {name: processor.texts.array(name, questions) for name in of_questions}
+        self._texts, self._processor, self._images, self._vocabulary = texts, processor, images, vocabulary
+        self._index = {text: number for number, text in enumerate(vocabulary or ())}
+        self._of_texts: dict[str, Any] = {}
+        if vocabulary is None:
+            self._vectors = np.zeros((len(texts), processor.text.dim), np.float32)
+            self._vectors[used] = processor.text.encode([texts[number] for number in used])
+            if "question_vectors" in processor.inputs:
+                self._of_texts = {"question_vectors": self._vectors}
+        else:
+            names = [name for name in processor.inputs if GIVEN.get(name) == "questions"]
+            self._of_texts = {name: processor.texts.array(name, texts) for name in names}
 
     def unknown_words(self, questions: Examples) -> int:
         """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
-        layouts = self._of_questions.get("question_layouts")
+        layouts = self._of_texts.get("question_layouts")
         count = 0 if layouts is None else int((layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
         if count:
             of = f"{count:,} of {len(questions):,} questions"
             logger.info("layouts of %s have words that are rare in training or new; these share a vector", of)
         return count
 
-    def tensors(self, questions: Examples, rows: NDArray[np.int64]) -> dict[str, Tensor]:
-        """The tensors of the questions at ``rows``."""
-        texts = questions.texts[rows]
-        captions = [questions.captions[row] for row in rows] if questions.captions else None
-        groups = [questions.groups[row] if questions.groups else "" for row in rows]
-        inputs = self._inputs & {"caption_bags", "question_groups"}
-        found = self._texts.tensors(inputs, captions=captions, groups=groups)
-        for name, of in self._of_questions.items():
+    def tensors(
+        self, questions: Examples, rows: NDArray[np.int64], choices: NDArray[np.int64] | None = None
+    ) -> dict[str, Tensor]:
+        """The tensors of the questions at ``rows``; choices (batch, choices) are text indices, padded with NONE."""
+        texts, inputs, found = questions.texts[rows], self._processor.inputs, dict[str, Tensor]()
+        if choices is not None:
+            valid = choices != NONE
+            distinct, indices = np.unique(np.where(valid, choices, choices[:, :1]), return_inverse=True)
+            found["choice_vectors"] = torch.from_numpy(self._vectors[distinct])
+            found["choice_indices"] = torch.from_numpy(indices.reshape(choices.shape))
+            if not valid.all():
+                found["choice_mask"] = torch.from_numpy(valid)
+        if "question_tokens" in inputs:
+            words = self._processor.text.encode_words([self._texts[text] for text in texts])
+            found |= dict(zip(("question_tokens", "question_mask"), map(torch.from_numpy, words), strict=True))
+        for name, of in self._of_texts.items():
             taken = of[texts]
             if name in ("question_indices", "question_layouts"):  # without columns that are padding in all rows
                 taken = taken[:, taken.reshape(*taken.shape[:2], -1)[..., 0].any(0)]
             found[name] = tensor_of(taken)
+        captions = [questions.captions[row] for row in rows] if questions.captions else None
+        groups = [questions.groups[row] if questions.groups else "" for row in rows]
+        others = inputs & {"caption_bags", "question_groups"}
+        found |= self._processor.texts.tensors(others, captions=captions, groups=groups)
         if self._images is not None:
             found |= self._images.tensors([questions.image_ids[row] for row in rows])
             if questions.candidates is not None:
@@ -236,84 +149,141 @@ class OpenEnded:
         model.fit(labels, **self.tensors(train, np.arange(len(train))))
 
     def batches(self, train: Examples, settings: TrainingSettings) -> Batches:
-        """The batches of each step."""
+        """The batches of each step; a multiple-choice model gets each question with decoys of one kind."""
         order = Order(len(train), settings.recipe.batch_size, settings.seed)
-        labels = _labels(train, self._index, settings.targets)
+        answers = None if self._vocabulary is None else self._answer_labels(train, settings.targets)
 
         def part(number: int, process: int, processes: int) -> tuple[dict[str, Tensor], float]:
-            rows = order.rows(number)
-            correct = {"labels": labels(rows, order.rng(number))}
-            if train.picked is not None:
-                correct["picked"] = torch.from_numpy(train.picked[rows])
+            rows, rng = order.rows(number), order.rng(number)
             share = np.array_split(np.arange(len(rows)), processes)[process]
-            correct = {name: of[share] for name, of in correct.items()}
-            return self.tensors(train, rows[share]) | correct, len(share) / len(rows)
+            if answers is not None:
+                labels = {"labels": answers(rows, rng)[share]}
+                if train.picked is not None:
+                    labels["picked"] = torch.from_numpy(train.picked[rows[share]])
+                return self.tensors(train, rows[share]) | labels, len(share) / len(rows)
+            sampled = sampled_choices(train, rows, settings.decoys_per_question, rng)
+            texts = np.where(sampled == NONE, NONE, np.take_along_axis(train.choices[rows], sampled, 1))
+            labels = {"labels": torch.zeros(len(share), dtype=torch.int64)}
+            weight = float((texts[share] != NONE).sum() / (texts != NONE).sum())
+            return self.tensors(train, rows[share], texts[share]) | labels, weight
 
         return part
 
-    @torch.no_grad()
+    def _answer_labels(
+        self, train: Examples, targets: str
+    ) -> Callable[[NDArray[np.int64], np.random.Generator], Tensor]:
+        """From rows to the labels of training questions: indices of answers, or scores of all answers."""
+        index = self._index
+        of_target = np.array([index[text] for text in train.targets], np.int64)
+        known = [  # the target is always among the known answers
+            [index[text] for text in texts if text in index] or [index[target]]
+            for texts, target in zip(train.answers, train.targets, strict=True)
+        ]
+
+        def labels(rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+            if targets == "answer":
+                return torch.from_numpy(of_target[rows])
+            if targets == "annotator":
+                drawn = zip(rows.tolist(), rng.random(len(rows)), strict=True)
+                return torch.tensor([known[row][int(at * len(known[row]))] for row, at in drawn])
+            scores = np.zeros((len(rows), len(index)), np.float32)
+            for at, row in enumerate(rows.tolist()):
+                answers, counts = np.unique(known[row], return_counts=True)
+                scores[at, answers] = soft_scores(counts, len(train.answers[row]))
+            return torch.from_numpy(scores)
+
+        return labels
+
     def evaluate(
         self, model: "PreTrainedModel", questions: Examples, accelerator: "Accelerator", progress: Progress = silent
-    ) -> Answered:
-        """Answer all questions; as `MultipleChoice.evaluate`."""
+    ) -> Predictions:
+        """Answer all questions, in all processes together; all return the same. Raises InputError for NaN scores."""
         model.train(False)
-        of_choices = None
-        if questions.choices.shape[1]:  # answer index of each choice; NONE, which pads the choices, is the last
-            answers = [self._index.get(text, NO_ANSWER) for text in questions.choice_texts]
-            of_choices = np.array([*answers, NO_ANSWER])[questions.choices]
+        on_cpu, compute, size = accelerator.device.type == "cpu", self._outputs, CHOICES_AT_ONCE
+        from_tables = on_cpu and isinstance(model, MlpForMultipleChoiceVqa)
+        if from_tables:
+            compute, size = self._from_tables, ROWS
+        elif self._vocabulary is not None:
+            is_large = self._images is not None and self._images.kind.input_name != "image_features"
+            size = GRIDS_AT_ONCE if is_large or questions.candidates is not None else AT_ONCE
+        firsts = range(0, len(questions), size)
+        mine = range(accelerator.process_index, len(firsts), accelerator.num_processes)
+        found, reading = dict[int, dict[str, NDArray[Any]]](), Lock()
 
-        def answered(block: slice) -> dict[str, NDArray[Any]]:
-            rows = np.arange(block.start, block.stop)
-            tensors = self.tensors(questions, rows)
-            output = model(**{name: tensor.to(accelerator.device) for name, tensor in tensors.items()})
-            check_finite(questions, output.logits.isfinite().all())
-            found = {"best": output.logits.argmax(1).cpu().numpy()}
-            if of_choices is not None:
-                known = np.take_along_axis(output.logits.float().cpu().numpy(), of_choices[rows].clip(0), 1)
-                found["picked"] = np.where(of_choices[rows] == NO_ANSWER, -np.inf, known).argmax(1)
-            if output.attentions is not None:
-                attention = torch.stack(output.attentions).mean(0).float().cpu().numpy()
-                if "region_boxes" in tensors:
-                    attention = region_maps(attention, tensors["region_boxes"].numpy())
-                elif self._images is not None:
-                    views = self._images.views([questions.image_ids[row] for row in rows])
-                    attention = attention if views is None else cell_maps(attention, views)
-                found["attention"] = attention
-            if questions.candidates is not None:
-                ranked = torch.stack([output.candidate_scores, output.candidate_same], -1)
-                found["ranked"] = ranked.float().cpu().numpy()
-            return found
+        def run(low: int, high: int) -> None:
+            if on_cpu and not from_tables:  # the number of threads per product would change the last digits
+                torch.set_num_threads(1)  # partly affects the whole process, whose number is restored below
+            with torch.no_grad():  # it is thread-local
+                for number in mine[low:high]:
+                    rows = np.arange(firsts[number], min(firsts[number] + size, len(questions)))
+                    found[number] = compute(model, questions, rows, reading)
+                    progress("scoring", number + 1, len(firsts))
 
-        is_large = self._images is not None and self._images.kind.input_name != "image_features"
-        at_once = GRIDS_AT_ONCE if is_large or questions.candidates is not None else AT_ONCE
-        blocks = _by_blocks(len(questions), at_once, answered, accelerator, progress)
+        threads = torch.get_num_threads()
+        try:
+            if on_cpu and not from_tables:
+                in_threads(run, len(mine), [])
+            else:
+                run(0, len(mine))
+        finally:
+            torch.set_num_threads(threads)
+        gathered = gather_object([*found.items()]) if accelerator.num_processes > 1 else found.items()
+        blocks = [block for _, block in sorted(gathered, key=lambda block: block[0])]
         columns: dict[str, Any] = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-        return Answered(questions, self._vocabulary, **{"picked": None, **columns})
+        if self._vocabulary is None:
+            return Predictions(questions, columns["logits"].argmax(1), columns["logits"])
+        texts = [self._vocabulary[index] for index in columns.pop("best").tolist()]
+        return Predictions(questions, columns.pop("labels", None), None, texts, self._index.keys(), **columns)
 
+    def _outputs(
+        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], reading: Lock
+    ) -> dict[str, NDArray[Any]]:
+        """The scores of the choices, or the best answers, with maps of attention and scores of candidate images."""
+        with reading:
+            tensors = self.tensors(questions, rows, questions.choices[rows] if self._vocabulary is None else None)
+        output = model(**{name: tensor.to(model.device) for name, tensor in tensors.items()})
+        check_finite(questions, output.logits.isfinite().all())
+        logits = output.logits.float().cpu().numpy()
+        if self._vocabulary is None:
+            return {"logits": logits}
+        found = {"best": output.logits.argmax(1).cpu().numpy()}
+        if questions.has_choices:  # the answer index of each choice
+            texts = questions.choice_texts
+            chosen = [[NO_ANSWER if one == NONE else self._index.get(texts[one], NO_ANSWER) for one in row]
+                      for row in questions.choices[rows].tolist()]  # fmt: skip
+            indices = np.array(chosen)
+            known = np.take_along_axis(logits, indices.clip(0), 1)
+            found["labels"] = np.where(indices == NO_ANSWER, -np.inf, known).argmax(1)
+        if output.attentions is not None:
+            attention = torch.stack(output.attentions).mean(0).float().cpu().numpy()
+            if "region_boxes" in tensors:
+                attention = region_maps(attention, tensors["region_boxes"].numpy())
+            elif self._images is not None:
+                views = self._images.views([questions.image_ids[row] for row in rows])
+                attention = attention if views is None else cell_maps(attention, views)
+            found["attention"] = attention
+        if questions.candidates is not None:
+            ranked = torch.stack([output.candidate_scores, output.candidate_same], -1)
+            found["ranked"] = ranked.float().cpu().numpy()
+        return found
 
-def _labels(
-    train: Examples, index: Mapping[str, int], targets: str
-) -> Callable[[NDArray[np.int64], np.random.Generator], Tensor]:
-    """From rows to the labels of training questions: indices of answers, or scores of all answers."""
-    of_target = np.array([index[text] for text in train.targets], np.int64)
-    known = [  # the target is always among the known answers
-        [index[text] for text in texts if text in index] or [index[target]]
-        for texts, target in zip(train.answers, train.targets, strict=True)
-    ]
-
-    def labels(rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        if targets == "answer":
-            return torch.from_numpy(of_target[rows])
-        if targets == "annotator":
-            drawn = zip(rows.tolist(), rng.random(len(rows)), strict=True)
-            return torch.tensor([known[row][int(at * len(known[row]))] for row, at in drawn])
-        scores = np.zeros((len(rows), len(index)), np.float32)
-        for at, row in enumerate(rows.tolist()):
-            answers, counts = np.unique(known[row], return_counts=True)
-            scores[at, answers] = soft_scores(counts, len(train.answers[row]))
-        return torch.from_numpy(scores)
-
-    return labels
+    def _from_tables(
+        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], reading: Lock
+    ) -> dict[str, NDArray[Any]]:
+        """As `_outputs`; each distinct image, question and answer passes the first layer once."""
+        valid = questions.choices[rows] != NONE
+        seen = {}
+        if "question_vectors" in self._of_texts:
+            seen["questions"] = IndexedInputs(self._vectors, questions.texts[rows])
+        if self._images is not None:
+            distinct, indices = np.unique([questions.image_ids[row] for row in rows], return_inverse=True)
+            seen["images"] = IndexedInputs(self._images.take(distinct.tolist()), indices)
+        logits = np.full(valid.shape, np.finfo(np.float32).min)
+        answers = IndexedInputs(self._vectors, questions.choices[rows][valid])
+        mlp = cast("MlpForMultipleChoiceVqa", model)
+        logits[valid] = candidate_scores(mlp, answers, np.nonzero(valid)[0], **seen)
+        check_finite(questions, np.isfinite(logits).all())
+        return {"logits": logits}
 
 
 def soft_scores(counts: NDArray[np.int64], annotators: int) -> NDArray[np.float64]:

@@ -4,8 +4,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hf_vqa_mc.errors import MissingExtra
-from hf_vqa_mc.io.progress import Progress, is_first_process
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -37,19 +36,8 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
     try:
         config, rows = training_tables(settings.dataset, settings.config)
         from hf_vqa_mc.training.loop import train as train_model
-        from hf_vqa_mc.training.run_folder import draw_curve
 
-        done = train_model(replace(settings, config=config), progress, rows)
+        return train_model(replace(settings, config=config), progress, rows)
     except KeyboardInterrupt:
         logger.info("stopped; the same call resumes from the last validation")
         raise
-    picture, curve = settings.output / "curve.png", ""
-    if not done.record["steps"]:
-        curve = "no learning curve: the model is fitted in one pass"
-    elif is_first_process():
-        try:
-            draw_curve(done.record, done.record["results"][done.validated_on], picture)
-            curve = f"learning curve: {picture}"
-        except MissingExtra as error:
-            curve = f"no picture of the learning curve: {error}"
-    return replace(done, curve=curve)

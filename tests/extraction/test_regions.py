@@ -57,8 +57,6 @@ def test_each_layout_gives_the_regions_that_were_written(questions, image_ids, t
     counts = [len(records[image_id][1]) for image_id in image_ids]
     assert tensors["image_regions"].shape == (IMAGES, max(counts), DIM)
     assert tensors["region_mask"].sum(1).tolist() == counts
-    copy = found.save(tmp_path / "copy")[0].parent
-    np.testing.assert_array_equal(ImageFeatures(copy).tensors(image_ids)["region_boxes"], tensors["region_boxes"])
 
 
 @settings(max_examples=20)

@@ -20,7 +20,7 @@ from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.optimization import averaged_weights, change_gradients
 from hf_vqa_mc.training.questions import Examples
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.tasks import OpenEnded
+from hf_vqa_mc.training.tasks import Task
 from tests.training import toy_dataset
 
 SMALL = {
@@ -163,7 +163,7 @@ def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(capl
     known, new = "what color is the cat", "what color is the dog"
     texts = OpenEndedTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
     processor = SimpleNamespace(texts=texts, inputs={"question_layouts"})
-    inputs = OpenEnded([known, new], processor, None, [])
+    inputs = Task([known, new], np.array([0, 1]), processor, None, [])
     for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
         columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers"), ["1"] * len(used))
         columns |= dict.fromkeys(("choices", "kinds"), np.empty((len(used), 0))) | {"labels": np.zeros(len(used))}
@@ -177,7 +177,7 @@ def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(capl
     ("model", "changes", "message"),
     [
         ("lstm-q", {"questions": "programs"}, "no column 'semantic_str' with programs; build gqa_balanced"),
-        ("mlp-qa", {"questions": "programs"}, "--questions: mlp-qa is a multiple-choice model"),
+        ("mlp-qa", {"questions": "programs"}, "--questions: mlp-qa does not use it; remove it"),
         ("lstm-q", {"questions": "programs", "first_words": 2}, "--first-words and --shuffle-words change the text"),
     ],
 )

@@ -111,7 +111,7 @@ def test_an_interrupted_run_is_the_same_after_resuming(settings, tmp_path):
     ("change", "message"),
     [
         ({"candidates": None}, "counter-example ranks candidate images: add --candidates FILE"),
-        ({"model": "lstm-q-i", "model_settings": {}}, "lstm-q-i ranks no images: remove --candidates"),
+        ({"model": "lstm-q-i", "model_settings": {}}, "--candidates: lstm-q-i does not use it; remove it"),
     ],
 )
 def test_candidates_are_given_where_they_are_needed(settings, change, message):

@@ -19,6 +19,7 @@ import hf_vqa_mc.models  # noqa: F401  registers the models
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.training import loop as training_loop
+from hf_vqa_mc.training import run_folder
 from hf_vqa_mc.training.loop import TrainingDiverged, train
 from hf_vqa_mc.training.predicting import predict
 from tests.training import toy_dataset
@@ -215,22 +216,23 @@ def test_a_too_high_learning_rate_raises_an_error(settings):
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
     args = settings(epochs=6.0)
-    real = training_loop.RunFolder.replace
+    real = training_loop.replace_folder
     written = []
 
-    def full_later(self, name, fill):
-        if written.count(name):
+    def full_later(path, fill):
+        if written.count(path.name):
             resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
         try:
-            real(self, name, fill)
+            real(path, fill)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        written.append(name)
+        written.append(path.name)
         saved.append(weights(args.output / "best"))
 
     saved = []
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    monkeypatch.setattr(training_loop.RunFolder, "replace", full_later)
+    monkeypatch.setattr(training_loop, "replace_folder", full_later)
+    monkeypatch.setattr(run_folder, "replace_folder", full_later)
     try:
         with pytest.raises(OSError, match="File too large"):
             train(args)
@@ -247,12 +249,11 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(settings, monkeypatch):
 
 def test_two_runs_do_not_write_to_one_folder(settings):
     args = settings()
-    folder = training_loop.RunFolder(args.output)
-    try:
-        with pytest.raises(InputError, match="another training writes there"):
-            train(args)
-    finally:
-        folder.close()
+    with (
+        run_folder.lock_folder(args.output, "training"),
+        pytest.raises(InputError, match="another training writes there"),
+    ):
+        train(args)
     train(args)
 
 
@@ -349,20 +350,6 @@ def test_a_dataset_without_a_test_split_is_trained_on(settings, tmp_path):
     done = train(settings(dataset=str(dataset), epochs=1))
     assert not (done.settings.output / "predictions.json").exists()
     assert list(done.record["results"]) == ["held_out"]
-
-
-@pytest.mark.slow
-def test_where_the_kernel_cannot_exchange_folders_a_kill_loses_nothing(settings, monkeypatch):
-    from hf_vqa_mc.io import atomic
-
-    monkeypatch.setattr(atomic, "exchange", lambda one, other: False)
-    args = settings()
-    first = train(args)
-    left = args.output / ".last.abcdefgh.partial"
-    left.mkdir()
-    (args.output / "last").rename(left / "old")  # as a kill between two renames leaves it
-    monkeypatch.setattr(training_loop._Run, "_step", lambda *_: 1 / 0)
-    assert train(args).record == first.record
 
 
 def test_a_model_with_scores_that_are_not_finite_is_rejected(settings, monkeypatch):

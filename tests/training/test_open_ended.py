@@ -153,8 +153,8 @@ def test_a_checkpoint_is_trained_further_with_its_own_vocabulary(answered, tmp_p
     ("changes", "message"),
     [
         ({"word_vectors": "corpus"}, "--word-vectors: bow-q does not use it; remove it"),
-        ({"decoys_per_question": 2}, "--decoys-per-question: bow-q is an open-ended model"),
-        ({"model": "mlp-qa", "targets": "soft"}, "--targets: mlp-qa is a multiple-choice model"),
+        ({"decoys_per_question": 2}, "--decoys-per-question: bow-q does not use it"),
+        ({"model": "mlp-qa", "targets": "soft"}, "--targets: mlp-qa does not use it"),
         ({"model": "image"}, "image sees images: add --features DIR"),
         ({"model_settings": {"bag_size": 3}}, "bag_size"),
     ],

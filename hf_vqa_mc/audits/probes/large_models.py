@@ -79,7 +79,6 @@ def _trained_logits(
     """Scores of the test rows' choices, (rows, choices), in the published order."""
     import torch
 
-    from hf_vqa_mc.training.answered import Picked
     from hf_vqa_mc.training.loop import train
     from hf_vqa_mc.training.predicting import predict
     from hf_vqa_mc.training.settings import TrainingSettings
@@ -97,9 +96,8 @@ def _trained_logits(
     done = predict(
         trained.model_folder, data, config, split="test", features=features, word_vectors=vectors, rows=splits
     )
-    found = done.found
-    assert isinstance(found, Picked)  # noqa: S101  these are multiple-choice models
-    return found.logits.astype(np.float64)
+    assert done.found.logits is not None  # noqa: S101  these are multiple-choice models
+    return done.found.logits.astype(np.float64)
 
 
 MLPS = tuple(

@@ -1,6 +1,6 @@
 """A model's answers to the questions of a split, measured by the dataset's own metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -22,89 +22,23 @@ from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import accuracy, mean_by
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
-from hf_vqa_mc.training.questions import ACCURACY, CONSENSUS, NONE, ONE_KIND, PER_TYPE, Examples
+from hf_vqa_mc.training.questions import CONSENSUS, NONE, ONE_KIND, PER_TYPE, Examples
 
 DECIMALS = 6  # decimals of scores and attention in files; float32 has 7 significant digits
 MAP_SIDE = 7  # cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)
-_FIGURES = ("accuracy", "stderr", "interval", "chance")
 
 
 @dataclass(frozen=True, eq=False)
-class Picked:
-    """A model's scores of a split's choices."""
+class Predictions:
+    """A model's answers to the questions of a split: one of the choices each, or a text of a vocabulary."""
 
     questions: Examples
-    logits: NDArray[np.float32]  # (questions, choices), padded with the smallest float
-
-    @cached_property
-    def labels(self) -> NDArray[np.int64]:
-        """(questions,): index of the choice with the highest score; the first of ties."""
-        return np.asarray(self.logits.argmax(1))
-
-    @property
-    def score(self) -> float:
-        """The mean consensus accuracy of the picked choices, or the fraction of questions whose target is picked."""
-        if self.questions.metric == CONSENSUS:
-            return float(_consensus_of_picked(self.questions, self.labels)[0].mean())
-        return float((self.labels == self.questions.labels).mean())
-
-    def results(self) -> dict[str, Any]:
-        """Figures of `scoring.mc_accuracy`, with errors and intervals clustered by image, and the number of questions.
-
-        If the metric is consensus accuracy, the figures up to ``chance`` and those by type are of it;
-        ``target_accuracy`` has the former of picking the target.
-        """
-        given, names = self.questions, list(CHOICE_KINDS)
-        scored: Mapping[str, Any] = mc_accuracy(
-            self.labels.tolist(),
-            given.labels.tolist(),
-            choice_kinds=[[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()],
-            question_types=given.types,
-            image_ids=given.image_ids,
-            question_ids=given.question_ids,
-        )
-        kept = (*_FIGURES, "chosen_kinds", "offered_kinds", "per_question_type")
-        found = {"metric": ACCURACY, **{name: scored[name] for name in kept}, "questions": len(given)}
-        if not (given.kinds > ONE_KIND).any():  # the dataset has none
-            found |= {"chosen_kinds": None, "offered_kinds": None}
-        if given.metric != CONSENSUS:
-            return found
-        scores, figures = _consensus_of_picked(given, self.labels)
-        by_type = {"per_question_type": mean_by(scores, given.types)}
-        by_type["per_answer_type"] = mean_by(scores, given.answer_types)
-        of_target = {name: scored[name] for name in _FIGURES}
-        return {**found, "metric": CONSENSUS, **figures, **by_type, "target_accuracy": of_target}
-
-    def to_pandas(self) -> Frame:
-        """One row per question: question_id, answer (text), label (its index), target, independent probabilities."""
-        given = self.questions
-        texts = zip(given.choice_lists(), self.labels.tolist(), strict=True)
-        scores = zip(self.logits, given.choices != NONE, strict=True)
-        return frame_of(
-            {
-                "question_id": given.question_ids,
-                "answer": [of_row[label] for of_row, label in texts],
-                "label": self.labels,
-                "target": given.labels,
-                "probabilities": [torch.from_numpy(row[valid]).sigmoid().tolist() for row, valid in scores],
-            }
-        )
-
-    def write(self, path: Path, overwrite: bool = True) -> None:
-        """Write the predicted indices and the scores of the choices, rounded, in a format of ``vqa-mc score``."""
-        rounded = self.logits.astype(np.float64).round(DECIMALS)
-        scores = [row[mask].tolist() for row, mask in zip(rounded, self.questions.choices != NONE, strict=True)]
-        _write(path, overwrite, question_id=self.questions.question_ids, label=self.labels.tolist(), scores=scores)
-
-
-@dataclass(frozen=True, eq=False)
-class Answered:
-    """A model's answers to the questions of a split."""
-
-    questions: Examples
-    vocabulary: Sequence[str]
-    best: NDArray[np.int64]  # (questions,): index of the answer with the highest score
-    picked: NDArray[np.int64] | None  # (questions,): best choice, the first if none is in the vocabulary
+    labels: NDArray[np.int64] | None
+    """(questions,): index of the choice with the highest score, the first of ties; None without choices"""
+    logits: NDArray[np.float32] | None = None
+    """(questions, choices), padded with the smallest float: the scores of the choices; None if open-ended"""
+    texts: Sequence[str] = ()  # the answer to each question, if open-ended
+    vocabulary: Collection[str] = ()
     attention: NDArray[np.float32] | None = None  # (questions, cells) of the image, see `region_maps`
     ranked: NDArray[np.float32] | None = None
     """(questions, candidates, 2): of each candidate image the score, higher is a better counter-example, and the
@@ -116,62 +50,95 @@ class Answered:
         return float(self._figures["accuracy"])
 
     @cached_property
-    def texts(self) -> list[str]:
-        """The answer to each question."""
-        return [self.vocabulary[index] for index in self.best.tolist()]
-
-    @cached_property
     def _figures(self) -> dict[str, Any]:
         """``accuracy`` in the dataset's metric, and its other figures."""
-        given = self.questions
+        given, types = self.questions, self.questions.answer_types
+        if not given.open_ended:
+            return self._of_choices
         if given.metric == CONSENSUS:
-            of_types = given.answer_types
-            scored = vqa_accuracy(self.texts, given.answers, answer_types=of_types, image_ids=given.image_ids)
+            scored = vqa_accuracy(self.texts, given.answers, answer_types=types, image_ids=given.image_ids)
             return {name: scored[name] for name in ("accuracy", "stderr", "interval", "per_answer_type")}
         if given.metric == PER_TYPE:
             means = tdiuc_mpt(self.texts, given.targets, given.types or [""] * len(given))
             figures = {"accuracy": means["arithmetic_mpt"], "plain_accuracy": means["accuracy"]}
             return {**figures, "harmonic_mpt": means["harmonic_mpt"], "per_question_type": means["per_type"]}
         correct = (np.array(self.texts, object) == np.array(given.targets, object)).astype(np.float64)
-        return {**accuracy(correct, given.image_ids), "per_answer_type": mean_by(correct, given.answer_types)}
+        return {**accuracy(correct, given.image_ids), "per_answer_type": mean_by(correct, types)}
+
+    @cached_property
+    def _of_choices(self) -> dict[str, Any]:
+        """Figures of the picked choices in the dataset's metric, and ``target_accuracy`` if that is consensus."""
+        given, names = self.questions, list(CHOICE_KINDS)
+        picked = np.zeros(0, np.int64) if self.labels is None else self.labels
+        scored: Mapping[str, Any] = mc_accuracy(
+            picked.tolist(),
+            given.labels.tolist(),
+            choice_kinds=[[names[kind] for kind in row if kind != NONE] for row in given.kinds.tolist()],
+            question_types=given.types,
+            image_ids=given.image_ids,
+            question_ids=given.question_ids,
+        )
+        found = figures = {name: scored[name] for name in ("accuracy", "stderr", "interval", "chance")}
+        if not given.open_ended:
+            found = found | {name: scored[name] for name in ("chosen_kinds", "offered_kinds", "per_question_type")}
+            if not (given.kinds > ONE_KIND).any():  # the dataset has none
+                found |= {"chosen_kinds": None, "offered_kinds": None}
+        if given.metric != CONSENSUS:
+            return found
+        scores: NDArray[np.float64] = given.consensus[np.arange(len(picked)), picked]
+        if not given.open_ended:
+            found["per_question_type"] = mean_by(scores, given.types)
+            found["per_answer_type"] = mean_by(scores, given.answer_types)
+        chance = float(np.nanmean(given.consensus, axis=1).mean())  # of a choice drawn uniformly
+        return {**found, **accuracy(scores, given.image_ids), "chance": chance, "target_accuracy": figures}
 
     def results(self) -> dict[str, Any]:
         """Figures for training.json: ``metric``, ``accuracy`` in it, ``questions``; without answers only the last.
 
-        ``answerable`` is the fraction of questions whose answer is in the vocabulary. Of multiple-choice rows
-        ``multiple_choice`` are the figures of the best choice: in the dataset's metric and, if that is consensus
-        accuracy, of picking the target (``target_accuracy``). ``counterexamples``: see `ranking_results`.
+        Errors and intervals are clustered by image. Of multiple-choice models they are those of `scoring.mc_accuracy`;
+        if the metric is consensus accuracy, ``target_accuracy`` are those of picking the target. Of open-ended models
+        ``answerable`` is the fraction of questions whose answer is in the vocabulary, ``multiple_choice`` are the
+        figures of the best choice of multiple-choice rows, and ``counterexamples`` those of `ranking_results`.
         """
         given = self.questions
         if not given.has_answers:
             return {"questions": len(given)}
-        known = set(self.vocabulary)
         found = {"metric": given.metric, **self._figures, "questions": len(given)}
+        if not given.open_ended:
+            return found
         if found.get("per_answer_type", {}) is None:  # the dataset has no answer types
             del found["per_answer_type"]
         if self.ranked is not None:
             found["counterexamples"] = ranking_results(given, self.ranked)
-        found["answerable"] = float(np.mean([target in known for target in given.targets]))
-        if self.picked is not None:
-            choices, labels = given.choice_lists(), given.labels.tolist()
-            picking: Mapping[str, Any] = mc_accuracy(
-                self.picked.tolist(), labels, choices=choices, image_ids=given.image_ids
-            )
-            found["multiple_choice"] = of_target = {name: picking[name] for name in _FIGURES}
-            if given.metric == CONSENSUS:
-                figures = _consensus_of_picked(given, self.picked)[1]
-                found["multiple_choice"] = {**figures, "target_accuracy": of_target}
-        return found
+        found["answerable"] = float(np.mean([target in self.vocabulary for target in given.targets]))
+        return found if self.labels is None else found | {"multiple_choice": self._of_choices}
 
     def to_pandas(self) -> Frame:
-        """One row per question: question_id, answer, target; of multiple-choice rows also label, the best choice."""
+        """One row per question, see `PredictResult.to_pandas`."""
         given = self.questions
-        columns = {"question_id": given.question_ids, "answer": self.texts, "target": given.targets}
-        return frame_of(columns if self.picked is None else columns | {"label": self.picked})
+        if self.labels is None or self.logits is None:
+            columns = {"question_id": given.question_ids, "answer": self.texts, "target": given.targets}
+            return frame_of(columns if self.labels is None else columns | {"label": self.labels})
+        texts = zip(given.choice_lists(), self.labels.tolist(), strict=True)
+        return frame_of(
+            {
+                "question_id": given.question_ids,
+                "answer": [of_row[label] for of_row, label in texts],
+                "label": self.labels,
+                "target": given.labels,
+                "probabilities": [torch.from_numpy(row).sigmoid().tolist() for row in self._scores(self.logits)],
+            }
+        )
+
+    def _scores(self, logits: NDArray[Any]) -> list[NDArray[Any]]:
+        """The scores of each question's choices."""
+        return [row[valid] for row, valid in zip(logits, self.questions.choices != NONE, strict=True)]
 
     def write(self, path: Path, overwrite: bool = True) -> None:
-        """Write the answers for ``vqa-mc score``, of multiple-choice rows the indices of the best choices."""
-        found = {"answer": self.texts} if self.picked is None else {"label": self.picked.tolist()}
+        """Write the picked indices, with rounded scores of the choices, or the answers, for ``vqa-mc score``."""
+        found: dict[str, Any] = {"answer": self.texts} if self.labels is None else {"label": self.labels.tolist()}
+        if self.logits is not None:
+            found["scores"] = [row.tolist() for row in self._scores(self.logits.astype(np.float64).round(DECIMALS))]
         _write(path, overwrite, question_id=self.questions.question_ids, **found)
 
     def write_attentions(self, path: Path, overwrite: bool) -> None:
@@ -217,13 +184,6 @@ def check_finite(questions: Examples, is_finite: object) -> None:
         raise InputError(
             f"{questions.location}: the model's scores are not all finite; check its weights and the image features"
         )
-
-
-def _consensus_of_picked(questions: Examples, picked: NDArray[np.int64]) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """Each question's consensus accuracy, and its figures; ``chance`` is that of a choice drawn uniformly."""
-    of_picked: NDArray[np.float64] = questions.consensus[np.arange(len(picked)), picked]
-    chance = float(np.nanmean(questions.consensus, axis=1).mean())
-    return of_picked, {**accuracy(of_picked, questions.image_ids), "chance": chance}
 
 
 def ranking_results(questions: Examples, ranked: NDArray[np.float32]) -> dict[str, Any]:
