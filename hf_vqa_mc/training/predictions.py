@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,12 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.result import Frame, frame_of
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.counterexamples import KS, counterexample_recall
-from hf_vqa_mc.scoring.gqa_grounding import box_weights, covered
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
 from hf_vqa_mc.scoring.statistics import accuracy, mean_by
 from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt
 from hf_vqa_mc.training.questions import CONSENSUS, NONE, ONE_KIND, PER_TYPE, Examples
 
 DECIMALS = 6  # decimals of scores and attention in files; float32 has 7 significant digits
-MAP_SIDE = 7  # cells per side of maps of attention to regions: those of GQA's program (``--mapSize``)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,8 @@ class Predictions:
     """(questions, choices), padded with the smallest float: the scores of the choices; None if open-ended"""
     texts: Sequence[str] = ()  # the answer to each question, if open-ended
     vocabulary: Collection[str] = ()
-    attention: NDArray[np.float32] | None = None  # (questions, cells) of the image, see `region_maps`
+    attention: Sequence[NDArray[np.floating]] | None = None
+    """of each question: a map of the image's cells, or boxes (regions, cells of a part), see `grounding_scores`"""
     ranked: NDArray[np.float32] | None = None
     """(questions, candidates, 2): of each candidate image the score, higher is a better counter-example, and the
     probability that its answer is the question's; None if the model ranks none"""
@@ -142,12 +140,11 @@ class Predictions:
         _write(path, overwrite, question_id=self.questions.question_ids, **found)
 
     def write_attentions(self, path: Path, overwrite: bool) -> None:
-        """Write the attention maps by question, ``map[column][row]``, as ``vqa-mc score`` reads them."""
+        """Write the attention maps or attended boxes by question, as ``vqa-mc score`` reads them."""
         if self.attention is None:
             raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
-        side = isqrt(self.attention.shape[1])
-        maps = self.attention.astype(np.float64).round(DECIMALS).reshape(-1, side, side).swapaxes(1, 2).tolist()
-        _write(path, overwrite, questionId=self.questions.question_ids, attention=maps)
+        found = [one.astype(np.float64).round(DECIMALS).tolist() for one in self.attention]
+        _write(path, overwrite, questionId=self.questions.question_ids, attention=found)
 
     def write_counterexamples(self, path: Path, overwrite: bool) -> None:
         """Write each question's answer and its candidates, the best counter-example first, as JSON.
@@ -207,28 +204,9 @@ def ranking_results(questions: Examples, ranked: NDArray[np.float32]) -> dict[st
     return {**found, "vqa_model": {name: least_probable[name] for name in found["random"]}, "questions": len(rows)}
 
 
-def region_maps(attention: NDArray[np.float32], boxes: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Spread attention to regions (questions, regions) evenly over boxes: float32 (questions, `MAP_SIDE`²)."""
-    weights = box_weights(boxes.reshape(-1, 4), MAP_SIDE).reshape(*attention.shape, -1)
-    return np.asarray(np.einsum("qr,qrc->qc", attention, weights), np.float32)
-
-
-def cell_maps(attention: NDArray[np.float32], views: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Maps of whole images from attention (questions, cells) to grids that cover a part of each image.
-
-    ``views`` are (questions, 4), see `Box`. Returns float32 (questions, cells): the attention to each cell of the
-    image, at least `MAP_SIDE` per side, in row-major order.
-    """
-    side = isqrt(attention.shape[1])
-    size = max(side, MAP_SIDE)
-
-    def shares(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of each row or column of the grid in those of the map, (questions, side, size)."""
-        edges = np.linspace(first, last, side + 1, axis=1)
-        inside = covered(edges[:, :-1].ravel(), edges[:, 1:].ravel(), size)
-        return np.asarray(inside / inside.sum(1, keepdims=True)).reshape(len(views), side, size)
-
-    left, top, right, bottom = views.T
-    grid, rows, columns = attention.reshape(-1, side, side), shares(top, bottom), shares(left, right)
-    maps = np.einsum("qij,qiy,qjx->qyx", grid, rows, columns, optimize=True)
-    return np.asarray(maps.reshape(len(maps), -1), np.float32)
+def cell_boxes(side: int, view: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The cells of a square grid that covers a part of an image, (cells, 4), row by row, see `Box`."""
+    rows, columns = np.divmod(np.arange(side**2), side)
+    steps = np.stack([columns, rows, columns + 1, rows + 1], 1) / side
+    left, top, right, bottom = view
+    return np.asarray((np.array([left, top] * 2) + steps * ([right - left, bottom - top] * 2)).clip(0, 1))

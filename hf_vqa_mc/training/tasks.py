@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from math import isqrt
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.models.question_texts import GIVEN, UNKNOWN, tensor_of
-from hf_vqa_mc.training.predictions import Predictions, cell_maps, check_finite, region_maps
+from hf_vqa_mc.training.predictions import Predictions, cell_boxes, check_finite
 from hf_vqa_mc.training.questions import NONE, Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -256,12 +257,16 @@ class Task:
             found["labels"] = np.where(indices == NO_ANSWER, -np.inf, known).argmax(1)
         if output.attentions is not None:
             attention = torch.stack(output.attentions).mean(0).float().cpu().numpy()
-            if "region_boxes" in tensors:
-                attention = region_maps(attention, tensors["region_boxes"].numpy())
-            elif self._images is not None:
-                views = self._images.views([questions.image_ids[row] for row in rows])
-                attention = attention if views is None else cell_maps(attention, views)
-            found["attention"] = attention
+            side, found["attention"] = isqrt(attention.shape[1]), (attended := np.empty(len(rows), object))
+            views = None if self._images is None else self._images.views([questions.image_ids[row] for row in rows])
+            for number, one in enumerate(attention):
+                if "region_boxes" in tensors:
+                    boxes, real = (tensors[name][number].numpy() for name in ("region_boxes", "region_mask"))
+                    attended[number] = np.column_stack([boxes, one])[real]
+                elif views is not None:
+                    attended[number] = np.column_stack([cell_boxes(side, views[number]), one])
+                else:
+                    attended[number] = one.reshape(side, side).T
         if questions.candidates is not None:
             ranked = torch.stack([output.candidate_scores, output.candidate_same], -1)
             found["ranked"] = ranked.float().cpu().numpy()

@@ -14,7 +14,7 @@ from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring.gqa import gqa_score
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.predictions import MAP_SIDE, Predictions, cell_maps, region_maps
+from hf_vqa_mc.training.predictions import Predictions, cell_boxes
 from hf_vqa_mc.training.questions import Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 from tests.extraction import tiny_models
@@ -220,9 +220,9 @@ def test_the_scorer_finds_attention_to_the_cell_at_the_top_right_there(tmp_path,
     no_choices = np.empty((1, 0), np.int64)
     of_row = (["q"], ["n"], np.array([0]), ["red"], [["red"]], no_choices, no_choices, np.array([-1]))
     questions = Examples("toy", *of_row, open_ended=True)
-    attention = np.zeros((1, 4), np.float32)
-    attention[0, cell] = 1.0
-    found = Predictions(questions, None, None, ["red"], {"red"}, attention)
+    attention = np.zeros(4, np.float32)
+    attention[cell] = 1.0
+    found = Predictions(questions, None, None, ["red"], {"red"}, [attention.reshape(2, 2).T])
     found.write_attentions(tmp_path / "maps.json", overwrite=False)
     top_right = {"x": 50, "y": 0, "w": 50, "h": 50}
     record = {
@@ -269,8 +269,8 @@ def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path
     assert found.results == result.record["results"]["test"]
     written = {one["questionId"]: np.array(one["attention"]) for one in json.loads(maps.read_text())}
     colour = [of for name, of in written.items() if name.endswith("-0")]
-    assert all(of.shape == (7, 7) and of.sum() == pytest.approx(1, abs=1e-4) for of in colour)
-    assert np.mean([of[:3].sum() for of in colour]) > 0.7  # the first index runs along x
+    assert all(of.shape[1] == 5 and of[:, 4].sum() == pytest.approx(1, abs=1e-4) for of in colour)
+    assert np.mean([of[of[:, 2] <= 0.5, 4].sum() for of in colour]) > 0.7  # the region on the left
     card = model_card(read_record(result.model_folder), "some/name")
     assert "regions with 6 dimensions each" in " ".join(card.split())
 
@@ -296,7 +296,7 @@ def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, si
     found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=toy_regions, attentions=maps)
     assert found.results == result.record["results"]["test"]
     for one in json.loads(maps.read_text()):
-        assert sum(map(sum, one["attention"])) == pytest.approx(1, abs=1e-4)
+        assert np.sum(one["attention"], axis=0)[4] == pytest.approx(1, abs=1e-4)
 
 
 def test_a_model_of_the_whole_image_rejects_regions(toy, toy_regions, tmp_path):
@@ -318,7 +318,7 @@ def test_bottom_up_learns_from_the_regions_of_a_detector(toy, tmp_path):
     found = vm.predict(result.model_folder, str(toy), toy_dataset.CONFIG, features=features, attentions=maps)
     assert found.results == result.record["results"]["test"]
     (first, *_) = json.loads(maps.read_text())
-    assert np.sum(first["attention"]) == pytest.approx(1, abs=1e-4)
+    assert np.sum(first["attention"], axis=0)[4] == pytest.approx(1, abs=1e-4)
 
     stored = ImageFeatures(features).tensors(["0003", "0007"])
     _, processor = load_checkpoint(result.model_folder)
@@ -346,42 +346,29 @@ def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):
         processor.image_backbone()
 
 
-@pytest.mark.parametrize("box", [(0, 0, 1, 1), (5, 2, 6, 4), (6, 6, 7, 7), (1, 3, 7, 5)])
-def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box):
-    """All of it falls on an object in that box, and an object on a part of the box gets that part."""
-    x, y, right, bottom = box
-    edges = np.array([box, [0, 0, 7, 7], [0, 0, 0, 0]], np.float32)[None] / MAP_SIDE
-    maps = region_maps(np.array([[1, 0, 0]], np.float32), edges)
+def test_the_cells_of_a_crop_are_boxes_in_that_part_of_the_image():
+    boxes = cell_boxes(2, np.array([0.25, 0.0, 0.75, 1.0]))
+    edges = [[0.25, 0, 0.5, 0.5], [0.5, 0, 0.75, 0.5], [0.25, 0.5, 0.5, 1], [0.5, 0.5, 0.75, 1]]
+    np.testing.assert_allclose(boxes, edges)
+    np.testing.assert_allclose(cell_boxes(1, np.array([-0.1, 0.0, 1.1, 1.0])), [[0, 0, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("box", "share"), [([0.1, 0.2, 0.3, 0.4], 100), ([0.1, 0.2, 0.5, 0.4], 50), ([0.6, 0, 1, 1], 0)]
+)
+def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box, share):
+    attended = np.array([[*box, 0.8], [0.5, 0.5, 1, 1, 0.0]], np.float32)
     questions = SimpleNamespace(question_ids=["1"])
-    Predictions(questions, None, attention=maps).write_attentions(tmp_path / "maps.json", False)
+    Predictions(questions, None, attention=[attended]).write_attentions(tmp_path / "maps.json", False)
     (written,) = json.loads((tmp_path / "maps.json").read_text())
-    whole = {"x": 10 * x, "y": 20 * y, "w": 10 * (right - x), "h": 20 * (bottom - y)}
-    for of, share in ((whole, 100), (whole | {"w": whole["w"] / 2}, 50), (whole | {"y": whole["y"] + 140}, 0)):
-        annotations = {"question": {"0": "a"}, "fullAnswer": {}, "answer": {}}
-        graph = {"width": 70, "height": 140, "objects": {"a": of}}
-        scored = gqa_score(
-            {"1": "lamp"},
-            {"1": gqa_question(annotations=annotations)},
-            attentions={"1": written["attention"]},
-            scene_graphs={"n1": graph},
-        )
-        assert scored["grounding"] == pytest.approx(share, abs=1e-3)
+    annotations = {"question": {"0": "a"}, "fullAnswer": {}, "answer": {}}
+    graph = {"width": 70, "height": 140, "objects": {"a": {"x": 7, "y": 28, "w": 14, "h": 28}}}
+    record = gqa_question(annotations=annotations)
+    given = {"attentions": {"1": written["attention"]}, "scene_graphs": {"n1": graph}}
+    assert gqa_score({"1": "lamp"}, {"1": record}, **given)["grounding"] == pytest.approx(0.8 * share, abs=1e-3)
 
 
-def test_attention_to_the_cells_of_a_crop_lies_in_that_part_of_the_map():
-    rng = np.random.default_rng(0)
-    attention = rng.dirichlet(np.ones(64), 3).astype(np.float32)
-    views = np.array([[0, 0, 1, 1], [0.25, 0, 0.75, 1], [0.5, 0.5, 0.75, 0.75]])
-    whole, half, corner = cell_maps(attention, views).reshape(3, 8, 8)
-    np.testing.assert_allclose(whole, attention[0].reshape(8, 8), atol=1e-6)
-    np.testing.assert_allclose(half[:, 2:6], attention[1].reshape(8, 4, 2).sum(2), atol=1e-6)
-    np.testing.assert_allclose(corner[4:6, 4:6], attention[2].reshape(2, 4, 2, 4).sum((1, 3)), atol=1e-6)
-    assert half[:, 2:6].sum() == pytest.approx(1)
-    assert corner[4:6, 4:6].sum() == pytest.approx(1)
-    assert cell_maps(attention[:, :4], views).shape == (3, MAP_SIDE**2)
-
-
-def test_maps_of_a_backbone_that_crops_are_empty_outside_of_the_crop(toy, tmp_path):
+def test_attention_of_a_backbone_that_crops_is_to_boxes_inside_the_crop(toy, tmp_path):
     pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
     backbone = str(tiny_models.resnet(tmp_path / "tiny-resnet"))
     given = {"images": pictures, "backbone": backbone, "grid": 2}
@@ -396,8 +383,10 @@ def test_maps_of_a_backbone_that_crops_are_empty_outside_of_the_crop(toy, tmp_pa
     maps = tmp_path / "maps.json"
     vm.predict(folder, str(toy), toy_dataset.CONFIG, features=features.folder, attentions=maps)
     attention = np.array(json.loads(maps.read_text())[0]["attention"])
-    assert attention.shape == (7, 7)
-    assert attention[:, [0, 6]].max() < 0.1 * attention[1:6, 1:6].min()  # the second index runs along y
+    np.testing.assert_allclose(
+        [*attention[:, :2].min(0), *attention[:, 2:4].max(0)], [left, top, right, bottom], atol=1e-5
+    )
+    assert len(attention) == 4 and attention[:, 4].sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_only_models_with_a_grid_have_attention_maps(toy, tmp_path):
