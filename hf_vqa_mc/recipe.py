@@ -28,8 +28,9 @@ class Recipe(NamedTuple):
 
 
 CHAO = Recipe("sgd", 0.1, 100, 40.0)
-"""That of Chao et al. 2018 (supplement A.4), but for rate and epochs, tuned on COCO-QA's training images. The paper's
-rate is 0.01, for at most 600,000 mini-batches whose number it tunes on validation data."""
+"""That of Chao et al. 2018 (supplement A.4), but for rate and epochs, tuned on COCO-QA's training images."""
+PAPER_RATE, PAPER_STEPS = 0.01, 600_000
+"""Of Chao et al. 2018 (supplement A.4); the steps are the paper's largest number, tuned on validation data."""
 OPEN_ENDED = Recipe("adam", 1e-3, 500, 8.0)
 """Ours, as the papers report none; tuned on VQA v1's training questions."""
 HUDSON = OPEN_ENDED._replace(epochs=15.0)

@@ -88,7 +88,7 @@ def train(
     """
     check_run_folder(settings.output)
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
-    accelerator, size = accelerator_of(), settings.recipe.batch_size
+    accelerator, size = accelerator_of(), settings.effective.batch_size
     if size < accelerator.num_processes:
         raise InputError(
             f"--batch-size {size}: expected at least {accelerator.num_processes}, one question for each process"
@@ -119,10 +119,10 @@ class _Run:
             weights = sorted(checkpoint_folder(settings.init_from).glob("model*.safetensors"))
             kept["init_from_sha256"] = [sha256_of(path) for path in weights]
         self.state = State(json.loads(json.dumps({**kept, **self.data})))
-        self.recipe, self.device = settings.recipe, accelerator.device
+        self.recipe, self.device = settings.effective, accelerator.device
         self.steps_per_epoch = len(self.splits["train"]) / self.recipe.batch_size
         self.fitted = isinstance(self.plain, FittedModel)
-        self.steps = 0 if self.fitted else max(1, round(self.recipe.epochs * self.steps_per_epoch))
+        self.steps = 0 if self.fitted else settings.steps_of(len(self.splits["train"]))
         self.optimizer = optimizer_of(self.recipe, self.plain)
         accelerator.wait_for_everyone()
         tensors = self._resumed()

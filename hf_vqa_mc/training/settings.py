@@ -21,7 +21,7 @@ from hf_vqa_mc.options import (
     option,
     settings,
 )
-from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, Optimizer, QuestionForm, Recipe
+from hf_vqa_mc.recipe import CHAO, OPEN_ENDED, PAPER_RATE, PAPER_STEPS, Optimizer, QuestionForm, Recipe
 from hf_vqa_mc.text.word_changes import WordChanges
 
 RATES: Mapping[Optimizer, float] = {
@@ -33,8 +33,9 @@ RATES: Mapping[Optimizer, float] = {
 }
 """Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, the others' of torch."""
 FINE_TUNING_RATE = 0.001  # default learning rate with --init-from (Chao et al. 2018, supplement A.4)
+DROP_AT = (0.7, 0.9)
 UNUSED = {
-    True: {"decoys_per_question"},
+    True: {"decoys_per_question", "recipe"},
     False: {"answers", "targets", "questions", "captions", "first_layers", "candidates"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
@@ -60,8 +61,8 @@ class TrainingSettings:
     """Train a model, validate it on schedule, keep the best checkpoint and test it once.
 
     The same call resumes an interrupted run from its last validation. The recipe of multiple-choice models
-    is that of Chao et al. 2018 (supplement, A.4), except for learning rate and epochs (the paper: 0.01, tuned steps);
-    ours were tuned on held-out training images of COCO-QA. With several processes (torchrun, accelerate
+    is that of Chao et al. 2018 (supplement, A.4), except for learning rate and epochs, which were tuned on held-out
+    training images of COCO-QA; --recipe paper has the paper's. With several processes (torchrun, accelerate
     launch) each computes its share of a batch, and batch normalisation sees that share.
     """
 
@@ -123,6 +124,12 @@ class TrainingSettings:
         panel=ADVANCED,
     )
     skip_missing: bool = option("Skip and count questions whose images have no features.", default=False)
+    recipe: Literal["package", "paper"] = option(
+        f"paper: Chao et al.'s (supplement, A.4), a rate of {PAPER_RATE} ({FINE_TUNING_RATE} with --init-from) for "
+        f"{PAPER_STEPS:,} or other --steps, divided by 10 after each third; the paper tunes both on validation data.",
+        default="package",
+    )
+    steps: int | None = option("Number of steps, instead of --epochs.", default=None, check=AT_LEAST_ONE)
     epochs: float | None = option(
         f"Passes over the training questions; by default the model's own: {CHAO.epochs:g} of multiple-choice models, "
         f"{OPEN_ENDED.epochs:g} of most others.",
@@ -151,7 +158,7 @@ class TrainingSettings:
     )
     drop_at: tuple[float, ...] = option(
         "Fraction of the steps after which the rate is divided by 10; may be repeated; 1: never.",
-        default=(0.7, 0.9),
+        default=DROP_AT,
         check=_RISING,
         panel=ADVANCED,
     )
@@ -182,6 +189,10 @@ class TrainingSettings:
         check_options(self)
         if self.model not in MODELS:  # finding it imports torch
             MODELS.find(self.model)
+        if self.steps is not None and self.epochs is not None:
+            raise InputError(f"--steps {self.steps}: --epochs {self.epochs:g} is given, too; remove one of them")
+        if self.recipe == "paper" and self.drop_at != DROP_AT:
+            raise InputError("--drop-at: --recipe paper divides the rate after each third of the steps; remove one")
         if self.questions != "text" and self.word_changes:
             raise InputError(
                 f"--questions {self.questions}: --first-words and --shuffle-words change the text; remove them"
@@ -193,12 +204,14 @@ class TrainingSettings:
         return WordChanges(self.first_words, self.shuffle_words, self.seed)
 
     @property
-    def recipe(self) -> Recipe:
+    def effective(self) -> Recipe:
         """The model's recipe, with what these settings change."""
         own: Recipe = MODELS.find(self.model).recipe
         optimizer, rate = self.optimizer or own.optimizer, self.learning_rate
         if rate is None and self.init_from is not None:
             rate = FINE_TUNING_RATE
+        if rate is None and self.recipe == "paper":
+            rate = PAPER_RATE
         if rate is None:
             rate = own.learning_rate if optimizer == own.optimizer else RATES[optimizer]
         return own._replace(
@@ -210,11 +223,20 @@ class TrainingSettings:
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of a run of ``steps`` steps."""
-        return float(self.recipe.learning_rate * 0.1 ** sum(step >= part * steps for part in self.drop_at))
+        drops = (1 / 3, 2 / 3) if self.recipe == "paper" else self.drop_at
+        return float(self.effective.learning_rate * 0.1 ** sum(step >= part * steps for part in drops))
+
+    def steps_of(self, questions: int) -> int:
+        """The number of steps of a run with so many training questions."""
+        if self.steps is not None or (self.recipe == "paper" and self.epochs is None):
+            return self.steps or PAPER_STEPS
+        return max(1, round(self.effective.epochs * questions / self.effective.batch_size))
 
     def as_json(self) -> dict[str, Any]:
         """All settings as JSON values, with the effective recipe."""
-        given = vars(self) | self.recipe._asdict()
+        given = vars(self) | self.effective._asdict()
+        if self.steps is not None or self.recipe == "paper":
+            given["epochs"] = self.epochs
         return {
             name: list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
             for name, value in given.items()
@@ -234,6 +256,7 @@ class TrainingSettings:
 
 
 RECIPE_SETTINGS = {
-    "epochs", "batch_size", "decoys_per_question", "optimizer", "learning_rate", "drop_at", "held_out", "seed",
+    "recipe", "steps", "epochs", "batch_size", "decoys_per_question", "optimizer", "learning_rate", "drop_at",
+    "held_out", "seed",
 }  # fmt: skip
 """Settings of gradient descent, which models that are fitted in one pass do not use (except the seed)."""

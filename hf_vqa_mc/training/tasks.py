@@ -151,7 +151,7 @@ class Task:
 
     def batches(self, train: Examples, settings: TrainingSettings) -> Batches:
         """The batches of each step; a multiple-choice model gets each question with decoys of one kind."""
-        order = Order(len(train), settings.recipe.batch_size, settings.seed)
+        order = Order(len(train), settings.effective.batch_size, settings.seed)
         answers = None if self._vocabulary is None else self._answer_labels(train, settings.targets)
 
         def part(number: int, process: int, processes: int) -> tuple[dict[str, Tensor], float]:

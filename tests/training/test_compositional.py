@@ -129,7 +129,7 @@ def test_gradients_are_clipped_by_norm_and_by_value_and_left_alone_by_default():
     assert (changed() == 2).all()
     assert changed(clip_norm=0.5).norm() == pytest.approx(0.5)
     assert (changed(clip_value=0.3) == 0.3).all()
-    assert TrainingSettings("", "", output="", model="mac").recipe.clip_norm == 8
+    assert TrainingSettings("", "", output="", model="mac").effective.clip_norm == 8
 
 
 def test_noise_depends_on_seed_and_step_only_and_falls():

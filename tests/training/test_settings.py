@@ -39,7 +39,7 @@ def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path, sta
     assert (read.model, read.epochs, read.drop_at, read.seed) == ("mlp-qa", 5.0, (0.5,), 0)
     assert read.model_settings == {"hidden_size": 64}
     assert read.learning_rate == 0.001  # which YAML takes for text
-    assert read.recipe.batch_size == TrainingSettings(**GIVEN).recipe.batch_size == 100
+    assert read.effective.batch_size == TrainingSettings(**GIVEN).effective.batch_size == 100
 
 
 def test_a_file_can_hold_all_settings(tmp_path, started):
@@ -95,10 +95,23 @@ def test_an_invalid_setting_is_named(name, value, message):
 
 def test_fine_tuning_begins_at_the_papers_rate():
     new = TrainingSettings(**GIVEN)
-    assert new.recipe.learning_rate == 0.1
-    assert replace(new, optimizer="rmsprop").recipe.learning_rate == 4e-4
-    assert replace(new, init_from="run/best").recipe.learning_rate == 0.001
-    assert replace(new, init_from="run/best", learning_rate=0.01).recipe.learning_rate == 0.01
+    assert new.effective.learning_rate == 0.1
+    assert replace(new, optimizer="rmsprop").effective.learning_rate == 4e-4
+    assert replace(new, init_from="run/best").effective.learning_rate == 0.001
+    assert replace(new, init_from="run/best", learning_rate=0.01).effective.learning_rate == 0.01
+
+
+def test_the_papers_recipe_counts_steps_and_divides_the_rate_after_each_third():
+    paper = TrainingSettings(**GIVEN, recipe="paper")
+    assert (paper.effective.learning_rate, paper.effective.optimizer, paper.steps_of(7)) == (0.01, "sgd", 600_000)
+    rates = [paper.rate_at(step, 9) for step in range(9)]
+    assert rates == pytest.approx([0.01] * 3 + [0.001] * 3 + [0.0001] * 3)
+    assert replace(paper, init_from="run/best").effective.learning_rate == 0.001
+    assert replace(paper, steps=50).steps_of(10**6) == 50
+    assert replace(paper, epochs=2).steps_of(1000) == 20
+    assert TrainingSettings(**GIVEN, steps=50).as_json()["epochs"] is None
+    with pytest.raises(InputError, match="--steps 50: --epochs 2 is given, too; remove one of them"):
+        TrainingSettings(**GIVEN, steps=50, epochs=2)
 
 
 def test_the_rate_falls_by_ten_after_each_part_of_the_steps():
