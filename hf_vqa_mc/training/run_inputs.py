@@ -11,6 +11,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from hf_vqa_mc.data.reading import training_tables
 from hf_vqa_mc.decoys.rng import purpose_hash
 from hf_vqa_mc.errors import InputError, listed, unknown_name
 from hf_vqa_mc.extraction.store import ImageFeatures
@@ -54,6 +55,8 @@ def prepare_inputs(
     check_settings(settings, declared)
     inputs = ModelInputs(config, settings.model, settings.features, settings.captions, settings.candidates)
     progress("reading questions", 0, 1)
+    if settings.train_splits != ("train",):
+        rows = _joined(rows or training_tables(settings.dataset, settings.config)[1], settings.train_splits, location)
     data = read_questions(
         settings.dataset,
         settings.config,
@@ -95,6 +98,20 @@ def prepare_inputs(
         **inputs.as_json(),
     }
     return model, processor, task, splits, validated_on, reported_on, about
+
+
+def _joined(rows: Mapping[str, pa.Table], names: Sequence[str], location: str) -> dict[str, pa.Table]:
+    """The splits of a config, with the rows of the named ones as the split train."""
+    for name in names:
+        if name not in rows:
+            raise InputError(f"--train-splits: {unknown_name(f'split of {location}', name, rows)}")
+    train = pa.concat_tables([rows[name] for name in names], promote_options="permissive")
+    (question_id, count), *_ = Counter(train["question_id"].to_pylist()).most_common(1)
+    if count > 1:
+        raise InputError(
+            f"--train-splits: {location} has question {question_id!r} {count} times in {', '.join(names)}"
+        )
+    return {"train": train} | {name: of for name, of in rows.items() if name not in names}
 
 
 def _reported(splits: Mapping[str, Examples], validated_on: str) -> str | None:

@@ -169,6 +169,12 @@ class TrainingSettings:
         panel=ADVANCED,
     )
     seed: int = option("Random seed.", default=0, check=_SEED)
+    train_splits: tuple[str, ...] = option(
+        "Split to train on; may be repeated, such as for train and validation, before a test server's split (Antol et "
+        "al. 2015, Goyal et al. 2017). Images of these splits are held out for validation.",
+        default=("train",),
+        panel=ADVANCED,
+    )
     train_rows: int | None = option(
         "Train on a random sample of this many questions; balanced pairs and closed answer sets are not split.",
         default=None,

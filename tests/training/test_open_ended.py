@@ -74,6 +74,20 @@ def test_a_model_learns_answers_and_is_measured_by_consensus_accuracy(answered, 
     assert {one["answer"] for one in predictions} == set(COLOURS)
 
 
+def test_splits_can_be_trained_on_together(answered, tmp_path):
+    given = {"train_splits": ("train", "validation"), "epochs": 1}
+    record = train(settings_of(answered, "open", tmp_path / "run", **given)).record
+    assert record["rows"]["train"] + record["rows"]["held_out"] == 300
+    assert list(record["results"]) == ["held_out"]
+    assert "--train-splits train --train-splits validation" in record["command"]
+    for names, message in (
+        (("train", "val"), "--train-splits: unknown split of .*: did you mean 'validation'"),
+        (("train", "train"), "has question 'train0' 2 times"),
+    ):
+        with pytest.raises(InputError, match=message):
+            train(settings_of(answered, "open", tmp_path / "other", train_splits=names))
+
+
 def test_a_baseline_that_always_answers_yes_needs_that_answer(answered, tmp_path):
     with pytest.raises(InputError, match="no training answer is 'yes', which this baseline always gives"):
         train(settings_of(answered, "open", tmp_path / "run", model="always-yes"))
