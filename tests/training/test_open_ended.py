@@ -81,7 +81,7 @@ def test_splits_can_be_trained_on_together(answered, tmp_path):
     assert list(record["results"]) == ["held_out"]
     assert "--train-splits train --train-splits validation" in record["command"]
     for names, message in (
-        (("train", "val"), "--train-splits: unknown split of .*: did you mean 'validation'"),
+        (("train", "val"), "--train-splits: unknown split of .*'val'. Known: train, validation"),
         (("train", "train"), "has question 'train0' 2 times"),
     ):
         with pytest.raises(InputError, match=message):
