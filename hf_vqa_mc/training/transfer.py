@@ -16,8 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.data.cells import as_text, is_id
-from hf_vqa_mc.data.loading import chosen_split, config_names, load_splits
+from hf_vqa_mc.data.loading import chosen_split, config_names
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.extraction.store import INDEX
@@ -35,12 +34,12 @@ from hf_vqa_mc.training.image_overlap import QuestionImages, overlap, read_image
 from hf_vqa_mc.training.inputs import named_word_vectors, open_images, with_word_vectors
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.predicting import predict
+from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.training.run_folder import BEST, config_of, lock_folder
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.version import __version__
 
 if TYPE_CHECKING:
-    from datasets import Dataset
     from transformers import PreTrainedConfig
 
 PRETRAINED_ON = "qavg_iou_qou"
@@ -92,14 +91,15 @@ def transfer(
     wanted = dict.fromkeys([*([] if recipe.init_from else [recipe.config]), *targets])
     available = _available(dataset, wanted)
     recipe, config = _with_model(recipe)
-    images = {name: _images(dataset, name) for name in dict.fromkeys([*wanted, *({recipe.config} & available)])}
+    is_open = MODELS.find(recipe.model).open_ended
+    configs = dict.fromkeys([*wanted, *({recipe.config} & available)])
+    images = {name: _images(dataset, name, is_open) for name in configs}
     splits = {
         name: chosen_split([split for split in of if split != "train"], None, f"{dataset}, {name}")
         for name, of in images.items()
     }
     features = _features(recipe, config, {name: set().union(*images[name].values()) for name in wanted})
     checkpoint = recipe.init_from or str(output / PRETRAINED / BEST)
-    is_open = MODELS.find(recipe.model).open_ended
     shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
     shared |= {"init_from": checkpoint, "model_settings": {}}
     shared["word_vectors"] = None if is_open else recipe.word_vectors  # of open-ended models the checkpoint's
@@ -156,20 +156,14 @@ def transfer(
     return done
 
 
-def _images(dataset: str, config: str) -> dict[str, list[str]]:
-    """The image_id of each question by split."""
-    location, (_, tables) = f"{dataset}, {config}", load_splits(dataset, config)
-    if "train" not in tables or len(tables) == 1:
-        fault = "has no split train" if "train" not in tables else "has no other split to test on"
-        raise InputError(f"{location} {fault}; it has {', '.join(tables)}")
-    return {str(split): _image_ids(rows, f"{location}, {split}") for split, rows in tables.items()}
-
-
-def _image_ids(rows: "Dataset", location: str) -> list[str]:
-    column = rows.with_format("arrow").select_columns(["image_id"])[:]["image_id"]
-    if column.null_count or not is_id(column.type):
-        raise InputError(f"{location}: image_id has no text or integer in some row; expected rows of vqa-mc build")
-    return list[str](as_text(column).to_pylist())
+def _images(dataset: str, config: str, open_ended: bool) -> dict[str, list[str]]:
+    """The image_id of each question by split; splits whose answers are not published are left out."""
+    read = read_questions(dataset, config, open_ended=open_ended).splits
+    splits = {split: questions for split, questions in read.items() if questions.has_answers}
+    if "train" not in splits or len(splits) == 1:
+        fault = "has no split train" if "train" not in splits else "has no other split to test on"
+        raise InputError(f"{dataset}, {config} {fault}; it has {', '.join(splits)}")
+    return {split: questions.image_ids for split, questions in splits.items()}
 
 
 def _check_transfer_folder(path: Path) -> None:
