@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, read_graphs
 from hf_vqa_mc.engines.gqa.selection import AnswerCells, Bools, QuestionTable, Selected, entropies, select_balanced
-from hf_vqa_mc.engines.settings import FOLDERS, SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import DEPTH, FOLDERS, SHARES, SPLITS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
@@ -28,15 +28,18 @@ from hf_vqa_mc.sources.source import STATISTICS
 from hf_vqa_mc.version import __version__
 
 ENGINE = "gqa"
-DEFAULTS = GqaSettings()
 
 
 def generate(
     scene_graphs: Sequence[Path],
     output: Path,
-    settings: GqaSettings = DEFAULTS,
     *,
     ontology: Ontology | None = None,
+    splits: Mapping[str, float] = SPLITS,
+    keep_splits: bool = False,
+    shares: Mapping[str, float] = SHARES,
+    depth: int = DEPTH,
+    seed: int = 0,
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
@@ -51,7 +54,16 @@ def generate(
     words, paths = ontology or own_ontology(), ", ".join(map(os.fspath, scene_graphs))
     problems, rejected, images = Counter[str](), Counter[str](), dict[str, str]()
     progress("reading scene graphs", 0, 1)
-    distractors = Distractors(_with_splits(scene_graphs, words, problems, images, settings), words)
+
+    def counted() -> Iterator[SceneGraph]:
+        """The graphs; puts each image's split into ``images``."""
+        for path, graph in _read_graphs(scene_graphs, words, problems):
+            if graph.image_id in images:
+                raise InputError(f"{path}: image {graph.image_id!r} occurs more than once; keep one of them")
+            images[graph.image_id] = _split_in(path) if keep_splits else split_of(graph.image_id, seed, splits)
+            yield graph
+
+    distractors = Distractors(counted(), words)
     progress("reading scene graphs", 1, 1)
     if not images:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in (+problems).most_common(5))
@@ -59,38 +71,28 @@ def generate(
     with new_folder(output, FOLDERS[ENGINE], overwrite) as new, QuestionStore(new.tree) as store:
         for done, (_, graph) in enumerate(_read_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
-            questions = list(questions_about(graph, words, distractors, settings, rejected))
+            questions = list(questions_about(graph, words, distractors, depth, seed, left_out=rejected))
             store.add(graph, questions, entailments(questions, graph, words))
         progress("generating questions", len(images), len(images))
         table = store.table()
         if not len(table.rows):
             raise InputError(f"no question can be generated from {paths}; use an ontology that contains its words")
-        selected = select_balanced(table, settings, progress)
-        splits = list(images.values())
-        write_dataset(new.tree, store, table, selected.kept, splits, progress)
+        selected = select_balanced(table, shares, seed, progress)
+        of_images = list(images.values())
+        write_dataset(new.tree, store, table, selected.kept, of_images, progress)
         problems.update({f"question: {reason}": count for reason, count in rejected.items()})
-        source = {"engine": ENGINE, "version": __version__, "ontology": words.name, "seed": settings.seed}
-        statistics = {**source, **dataset_statistics(table, selected, splits, problems)}
+        source = {"engine": ENGINE, "version": __version__, "ontology": words.name, "seed": seed}
+        statistics = {**source, **dataset_statistics(table, selected, of_images, problems)}
         write_json(new.tree / STATISTICS, statistics, indent=1)
         new.publish()
     return statistics
 
 
-def _with_splits(
-    paths: Sequence[Path], ontology: Ontology, problems: Counter[str], images: dict[str, str], settings: GqaSettings
-) -> Iterator[SceneGraph]:
-    """The graphs; puts each image's split into ``images``."""
-    for path, graph in _read_graphs(paths, ontology, problems):
-        if graph.image_id in images:
-            raise InputError(f"{path}: image {graph.image_id!r} occurs more than once; keep one of them")
-        if not settings.keep_splits:
-            images[graph.image_id] = split_of(graph.image_id, settings.seed, settings.splits)
-        elif split := next((split for split in SPLITS if path.name.startswith(f"{split}_")), None):
-            images[graph.image_id] = split
-        else:
-            begin = ", ".join(f"{split}_" for split in SPLITS)
-            raise InputError(f"{path}: no split in its name; with --keep-splits it must begin with one of {begin}")
-        yield graph
+def _split_in(path: Path) -> str:
+    if (split := path.name.partition("_")[0]) in SPLITS:
+        return split
+    begin = ", ".join(f"{split}_" for split in SPLITS)
+    raise InputError(f"{path}: no split in its name; with --keep-splits it must begin with one of {begin}")
 
 
 def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:

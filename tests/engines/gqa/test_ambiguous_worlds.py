@@ -14,7 +14,6 @@ from hf_vqa_mc.engines.gqa.normalising import normalise, plain
 from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph
-from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject
 
 ONTOLOGY = own_ontology()
@@ -52,7 +51,7 @@ def generated(things: dict[str, Thing], *others: dict[str, Thing], seeds: int = 
     return {
         one.question.text: one.answer
         for seed in range(seeds)
-        for one in questions_about(graph, ONTOLOGY, decoys, GqaSettings(seed=seed))
+        for one in questions_about(graph, ONTOLOGY, decoys, seed=seed)
     }
 
 
@@ -247,7 +246,7 @@ def test_several_objects_without_the_asked_value_are_described_in_the_plural() -
     relations = {
         one.full_answer.text
         for seed in range(20)
-        for one in questions_about(graph, ONTOLOGY, decoys, GqaSettings(seed=seed))
+        for one in questions_about(graph, ONTOLOGY, decoys, seed=seed)
         if one.row == "exist"
     }
     assert "No, there are signs but they are not red." in relations

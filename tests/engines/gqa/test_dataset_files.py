@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.engines.gqa.dataset_files import (
     QuestionStore,
     graph_record,
@@ -19,7 +20,7 @@ from hf_vqa_mc.engines.gqa.entailment import entailments
 from hf_vqa_mc.engines.gqa.executor import Executor, Question, Step, joined, sentence, then
 from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
 from hf_vqa_mc.engines.gqa.selection import select_balanced
-from hf_vqa_mc.engines.settings import SPLITS, GqaSettings
+from hf_vqa_mc.engines.settings import SPLITS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.scoring.gqa import gqa_score
@@ -79,7 +80,7 @@ def made(tmp_path_factory):
             questions = questions_about(graph)
             store.add(graph, questions, entailments(questions, graph, ONTOLOGY))
         table = store.table()
-        selected = select_balanced(table, GqaSettings(shares={}))
+        selected = select_balanced(table, shares={})
         splits = [split_of(image, 0, {"train": 0.6, "val": 0.4}) for image in table.names["image"]]
         write_dataset(folder, store, table, selected.kept, splits, silent)
     return folder, table, selected, splits
@@ -258,4 +259,4 @@ def test_images_are_split_in_their_proportions():
 @pytest.mark.parametrize("splits", [{}, {"train": 0.7, "val": 0.4}])
 def test_fractions_that_do_not_add_up_to_one_are_an_error(splits):
     with pytest.raises(InputError, match="add up to 1"):
-        GqaSettings(splits=splits)
+        vm.generate_gqa("graphs.json", output="out", splits=splits)

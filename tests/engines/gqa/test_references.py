@@ -11,21 +11,20 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor, sentence
 from hf_vqa_mc.engines.gqa.references import Fact, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
-from hf_vqa_mc.engines.settings import GqaSettings
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
 
 
-def references(graph: SceneGraph, **options: float) -> References:
-    return References(graph, ONTOLOGY, GqaSettings(**options).depth)  # type: ignore[arg-type]
+def references(graph: SceneGraph, depth: int = 2) -> References:
+    return References(graph, ONTOLOGY, depth)
 
 
 def texts(found: list[Reference]) -> set[str]:
     return {" ".join(text for text, _ in one.the if text) for one in found}
 
 
-def picked(graph: SceneGraph, key: str, hidden: set[Fact] = frozenset(), **options: float) -> list[Reference]:  # type: ignore[assignment]
+def picked(graph: SceneGraph, key: str, hidden: set[Fact] = frozenset(), depth: int = 2) -> list[Reference]:  # type: ignore[assignment]
     """What is picked with many seeds."""
-    by = references(graph, **options)
+    by = references(graph, depth)
     found = (by.pick(key, SeededRng(seed, "test"), hidden) for seed in range(300))
     return [reference for reference in found if reference is not None]
 

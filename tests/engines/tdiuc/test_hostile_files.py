@@ -8,26 +8,25 @@ from typing import Any
 
 import pytest
 
-from hf_vqa_mc.engines.settings import TdiucInputs
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.errors import InputError
 from tests.engines.tdiuc import made_annotations as made
 
 
-def change_genome(folder: Path, name: str, change: Callable[[Any], object]) -> TdiucInputs:
+def change_genome(folder: Path, name: str, change: Callable[[Any], object]) -> Path:
     """Visual Genome's files of some images, one of them changed."""
     made.write_genome(folder, 9)
     content = json.loads((folder / f"{name}.json").read_text())
     change(content)
     made.write(folder / f"{name}.json", content)
-    return TdiucInputs(visual_genome=folder)
+    return folder
 
 
 def test_nulls_in_lists_of_visual_genome_are_counted(tmp_path: Path) -> None:
-    inputs = change_genome(
+    folder = change_genome(
         tmp_path / "genome", "attributes", lambda rows: rows[0]["attributes"][0].update(attributes=[None, "red"])
     )
-    figures = generate(inputs, tmp_path / "out")
+    figures = generate(tmp_path / "out", visual_genome=folder)
     assert figures["left_out"]["visual genome: nulls in attributes"] == 1
 
 
@@ -36,7 +35,8 @@ def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Pat
         rows[1].update(coco_id=99, flickr_id=5)
         rows[4].update(coco_id=99, flickr_id=5)
 
-    figures = generate(change_genome(tmp_path / "genome", "image_data", change), tmp_path / "out")
+    folder = change_genome(tmp_path / "genome", "image_data", change)
+    figures = generate(tmp_path / "out", visual_genome=folder)
     counted = {reason: count for reason, count in figures["left_out"].items() if "same photograph" in reason}
     assert list(counted.values()) == [1]
 
@@ -55,7 +55,7 @@ def renamed(content: dict[str, Any], name: str) -> dict[str, Any]:
 def test_a_photograph_may_have_the_names_of_several_releases(name: str, tmp_path: Path) -> None:
     content = made.instances(20, 3)
     paths = [made.write(tmp_path / "a.json", content), made.write(tmp_path / "b.json", renamed(content, name))]
-    figures = generate(TdiucInputs(coco=paths), tmp_path / "out")
+    figures = generate(tmp_path / "out", coco=paths)
     assert figures["left_out"]["coco: images listed in another file too"] == 20
 
 
@@ -63,13 +63,13 @@ def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) 
     content = {**made.instances(5, 3), "annotations": []}
     path = made.write(tmp_path / "instances.json", content)
     with pytest.raises(InputError) as error:
-        generate(TdiucInputs(coco=[path]), tmp_path / "out")
+        generate(tmp_path / "out", coco=[path])
     assert "(coco: images without any annotated object: 5)" in str(error.value)
     (tmp_path / "genome").mkdir()
     made.write(tmp_path / "genome" / "objects.json", [{"image_id": 1, "objects": []}])
     made.write(tmp_path / "genome" / "image_data.json", [{"image_id": 1, "coco_id": None}])
     with pytest.raises(InputError, match="generated from these annotations; give more images"):
-        generate(TdiucInputs(visual_genome=tmp_path / "genome"), tmp_path / "out")
+        generate(tmp_path / "out", visual_genome=tmp_path / "genome")
 
 
 def test_gray_has_one_spelling_whoever_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_gray_has_one_spelling_whoever_answers(tmp_path: Path, monkeypatch: pyte
     for subset in ("train2014", "val2014"):
         path = vqa / f"mscoco_{subset}_annotations.json"
         path.write_text(path.read_text().replace('"brown"', '"grey"').replace('"green"', '"gray"'))
-    generate(TdiucInputs(visual_genome=folder, vqa=vqa), tmp_path / "out")
+    generate(tmp_path / "out", visual_genome=folder, vqa=vqa)
     answers = {
         one["answers"][0]["answer"]: one["ans_source"]
         for subset in ("train2014", "val2014")

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc
 from hf_vqa_mc.cli import app
-from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.engines.tdiuc.questions import Collected
@@ -46,7 +45,7 @@ def of_image(tmp_path: Path, *objects: tuple[str, list[float]], crowd: bool = Fa
         for one in content["annotations"]:
             one["id"] += 1000 * number
         files.append(made.write(tmp_path / f"{number}.json", content))
-    generate(TdiucInputs(coco=files), tmp_path / "out", TdiucSettings(absurd=0))
+    generate(tmp_path / "out", coco=files, absurd=0)
     return questions_in(tmp_path / "out", 1)
 
 
@@ -100,7 +99,7 @@ def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypa
     assert {"bear", "teddy bear"}.isdisjoint(absent)
     assert "horse" in absent
     for seed in range(5):
-        generate(TdiucInputs(coco=[path]), tmp_path / "out", TdiucSettings(seed=seed))
+        generate(tmp_path / "out", coco=[path], seed=seed)
         assert not any(
             " bear" in question.replace("teddy bear", "") for question, _, _ in questions_in(tmp_path / "out")
         )
@@ -144,8 +143,8 @@ def test_the_same_image_in_several_files_is_asked_once(tmp_path: Path) -> None:
     one = made.write(tmp_path / "instances_train2017.json", content)
     other = tmp_path / "instances_train2014.json.gz"
     other.write_bytes(gzip.compress(json.dumps(content).encode()))
-    figures = generate(TdiucInputs(coco=[one, other]), tmp_path / "both")
-    generate(TdiucInputs(coco=[other]), tmp_path / "single")
+    figures = generate(tmp_path / "both", coco=[one, other])
+    generate(tmp_path / "single", coco=[other])
     assert questions_in(tmp_path / "both") == questions_in(tmp_path / "single")
     assert figures["left_out"]["coco: images listed in another file too"] == 30
     assert figures["splits"]["test"] == 0, "one file tells that they are of train2014"
@@ -161,10 +160,10 @@ def test_files_may_be_packed_and_objects_in_any_order(tmp_path: Path) -> None:
         archive.writestr("annotations/captions_a.json", "{}")
     written = []
     for path in (plain, tmp_path / "b.json.xz", tmp_path / "c.zip"):
-        generate(TdiucInputs(coco=[path]), tmp_path / "out")
+        generate(tmp_path / "out", coco=[path])
         written.append({one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()})
     assert written[0] == written[1] == written[2]
-    generate(TdiucInputs(coco=[plain]), tmp_path / "out", TdiucSettings(seed=1))
+    generate(tmp_path / "out", coco=[plain], seed=1)
     assert written[0] != {one.name: one.read_bytes() for one in (tmp_path / "out").iterdir()}
 
 
@@ -181,7 +180,7 @@ def test_objects_that_other_annotation_mentions_are_not_taken_as_absent(tmp_path
     )
     ten = [{"answer": "red"}] * 10
     made.write(vqa / "mscoco_train2014_annotations.json", {"annotations": [{**one, "answers": ten} for one in key]})
-    generate(TdiucInputs(coco=[coco], vqa=vqa), tmp_path / "out")
+    generate(tmp_path / "out", coco=[coco], vqa=vqa)
     rows = questions_in(tmp_path / "out")
     assert ("What color is the couch?", "red", "color") in rows
     assert not any("couch" in question and answer in ("no", "does not apply") for question, answer, _ in rows)
@@ -193,7 +192,7 @@ def test_a_file_that_annotates_some_kinds_proves_nothing_of_the_others(tmp_path:
     content["categories"] = kept
     content["annotations"] = [one for one in content["annotations"] if one["category_id"] in {c["id"] for c in kept}]
     path = made.write(tmp_path / "some.json", content)
-    generate(TdiucInputs(coco=[path]), tmp_path / "out")
+    generate(tmp_path / "out", coco=[path])
     rows = questions_in(tmp_path / "out")
     assert not {kind for _, _, kind in rows} & {"object_recognition", "sport_recognition", "scene_recognition"}
     assert not any("horse" in question or "kite" in question for question, _, _ in rows)
@@ -206,10 +205,10 @@ def test_hand_annotated_questions_come_from_files(tmp_path: Path) -> None:
     ]
     path = tmp_path / "ours.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    figures = generate(TdiucInputs(annotated=[path]), tmp_path / "out")
+    figures = generate(tmp_path / "out", annotated=[path])
     assert questions_in(tmp_path / "out") == [("What is the fork used for?", "eating", "utility_affordance")] * 2
     assert figures["types"]["utility_affordance"]["origins"]["annotated"] == 2
-    again = generate(TdiucInputs(annotated=[tmp_path / "out"]), tmp_path / "again")
+    again = generate(tmp_path / "again", annotated=[tmp_path / "out"])
     assert again["questions"] == 2
     assert questions_in(tmp_path / "again") == questions_in(tmp_path / "out")
 
@@ -233,7 +232,7 @@ def test_a_broken_coco_file_is_named_with_its_record(
     change(content)
     path = made.write(tmp_path / "instances.json", content)
     with pytest.raises(InputError, match=message):
-        generate(TdiucInputs(coco=[path]), tmp_path / "out")
+        generate(tmp_path / "out", coco=[path])
     assert [one.name for one in tmp_path.iterdir()] == ["instances.json"]
 
 
@@ -241,16 +240,16 @@ def test_a_broken_coco_file_is_named_with_its_record(
 def test_any_part_of_visual_genome_may_be_missing(part: str, tmp_path: Path) -> None:
     folder = made.write_genome(tmp_path / "genome", 40)
     (folder / f"{part}.json").unlink()
-    generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
+    generate(tmp_path / "out", visual_genome=folder)
     assert faults(tmp_path / "out", [], folder) == []
 
 
 def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None:
     folder = made.write_genome(tmp_path / "genome", 40)
-    first = generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
+    first = generate(tmp_path / "out", visual_genome=folder)
     rows = questions_in(tmp_path / "out")
     made.write(folder / "attributes.json", json.loads((folder / "attributes.json").read_text())[::-1])
-    assert generate(TdiucInputs(visual_genome=folder), tmp_path / "out") == first
+    assert generate(tmp_path / "out", visual_genome=folder) == first
     assert questions_in(tmp_path / "out") == rows
 
 
@@ -270,7 +269,7 @@ def test_a_broken_visual_genome_is_named_with_its_record(
     change(content)
     made.write(folder / f"{name}.json", content)
     with pytest.raises(InputError, match=message):
-        generate(TdiucInputs(visual_genome=folder), tmp_path / "out")
+        generate(tmp_path / "out", visual_genome=folder)
 
 
 def test_an_annotation_without_its_question_is_an_error(tmp_path: Path) -> None:
@@ -280,14 +279,14 @@ def test_an_annotation_without_its_question_is_an_error(tmp_path: Path) -> None:
         {"questions": [{"question_id": 1, "image_id": 1, "question": "What color is it?"}]},
     )
     with pytest.raises(InputError, match=r"are not among the (questions|annotations) of .*val2014"):
-        generate(TdiucInputs(vqa=folder), tmp_path / "out")
+        generate(tmp_path / "out", vqa=folder)
 
 
 def test_an_image_in_both_subsets_is_an_error(tmp_path: Path) -> None:
     content = made.instances(3, 8)
     paths = [made.write(tmp_path / f"instances_{one}2014.json", content) for one in ("train", "val")]
     with pytest.raises(InputError, match="is in val2014, but in train2014 in another file"):
-        generate(TdiucInputs(coco=paths), tmp_path / "out")
+        generate(tmp_path / "out", coco=paths)
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
@@ -295,26 +294,23 @@ def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("precious")
     with pytest.raises(InputError, match="did not write"):
-        generate(TdiucInputs(coco=[path]), tmp_path / "out")
+        generate(tmp_path / "out", coco=[path])
     assert (tmp_path / "out" / "mine.txt").read_text() == "precious"
 
 
 def test_no_input_and_wrong_numbers_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no annotations given"):
-        generate(TdiucInputs(), tmp_path / "out")
-    with pytest.raises(InputError, match="--absurd -1: expected 0 or more"):
-        TdiucSettings(absurd=-1)
+        hf_vqa_mc.generate_tdiuc(output=tmp_path / "out")
+    with pytest.raises(InputError, match="absurd=-1: expected 0 or more"):
+        hf_vqa_mc.generate_tdiuc(coco=["a.json"], output=tmp_path / "out", absurd=-1)
 
 
-def test_the_function_returns_counts_as_a_table_and_its_folder_can_be_saved(tmp_path: Path) -> None:
+def test_the_function_returns_counts_as_a_table_and_html(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(30, 10))
     result = hf_vqa_mc.generate_tdiuc(coco=[path], output=tmp_path / "out")
     table = result.to_pandas().set_index("type")
     assert table["questions"].sum() == result.to_dict()["questions"] and not table["train"].any()
     assert "object_presence" in repr(result) and "<table" in result._repr_html_()
-    written = result.save(tmp_path / "copy")
-    assert [path.name for path in written] == sorted(path.name for path in (tmp_path / "out").glob("[!.]*"))
-    assert all(path.read_bytes() == (tmp_path / "out" / path.name).read_bytes() for path in written)
 
 
 def test_the_command_writes_and_prints_json(tmp_path: Path) -> None:
