@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
-from itertools import chain, combinations, permutations
+from itertools import combinations, permutations
 from typing import TypeAlias
 
 import numpy as np
@@ -20,9 +20,12 @@ Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
 RULES = Vocabulary("gqa/edges")
 _SPELLINGS = RELATIONS.read("spellings", dict[str, str])
 _NOT_BOTH = RULES.read("not both", tuple[frozenset[str], ...])
-_ONE_WAY = RULES.read("one way", dict[str, dict[str, tuple[str, ...]]])
-_ORDERS = [(way, direction, names) for way, directions in _ONE_WAY.items() for direction, names in directions.items()]
-_WAYS = {name: (way, direction == "forward") for way, direction, names in _ORDERS for name in names}
+_WAYS = {
+    name: (way, direction == "forward")
+    for way, directions in RULES.read("one way", dict[str, dict[str, tuple[str, ...]]]).items()
+    for direction, names in directions.items()
+    for name in names
+}
 """Relation to its way, and whether the subject comes first."""
 _PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
 
@@ -48,11 +51,12 @@ def clean_relations(
     problems["relation: in a cycle"] += len(circling)
     edges -= circling
     together = touching(edges)
-    one_sided = {edge for edge in edges if edge[1] in (LEFT, RIGHT) and frozenset((edge[0], edge[2])) in together}
-    problems["relation: a side of what it touches"] += len(one_sided)
     kept = {key: set[tuple[str, str]]() for key in things}
-    for subject, name, target in edges - one_sided:
-        kept[subject].add((name, target))
+    for subject, name, target in edges:
+        if name in (LEFT, RIGHT) and frozenset((subject, target)) in together:
+            problems["relation: a side of what it touches"] += 1
+        else:
+            kept[subject].add((name, target))
     for key, other in combinations(sorted(kept, key=lambda key: things[key].box[0]), 2):  # left and right by boxes
         near = is_left_of(things[key].box, things[other].box, raw.width)
         if near and (key, RIGHT, other) not in edges and frozenset((key, other)) not in together:
@@ -73,14 +77,10 @@ def _edge(
         return "of an object that was left out"
     if one == other:
         return "to itself"
-    name = cleaned_relation(text)
-    if not name:
-        return "says nothing"
-    if name not in ontology.relations:
-        return "unknown"
-    if _is_unnatural(ontology.nouns[things[one].name], name, ontology.nouns[things[other].name]):
-        return "sounds unnatural"
-    return one, name, other
+    name, nouns = cleaned_relation(text), [ontology.nouns[things[key].name] for key in (one, other)]
+    if not name or name not in ontology.relations:
+        return "unknown" if name else "says nothing"
+    return "sounds unnatural" if _is_unnatural(nouns[0], name, nouns[1]) else (one, name, other)
 
 
 def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
@@ -121,19 +121,19 @@ def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology:
 
 def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
     """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle."""
-    ends: dict[Edge, tuple[tuple[str, str], ...]] = {}
+    directed, ends = [], []
     for edge in edges:
         name = next((name for name in _PREPOSITIONS if edge[1] == name or edge[1].endswith(f" {name}")), "")
         if name:
             way, forward = _WAYS[name]
-            ends[edge] = ((way, edge[0]), (way, edge[2]))[:: 1 if forward else -1]
+            directed.append(edge)
+            ends.append([f"{way} {edge[0]}", f"{way} {edge[2]}"][:: 1 if forward else -1])
     if not ends:
         return set()
-    index = {end: node for node, end in enumerate(dict.fromkeys(chain(*ends.values())))}
-    ones, others = ([index[pair[side]] for pair in ends.values()] for side in (0, 1))
-    graph = scipy.sparse.coo_array((np.ones(len(ones)), (ones, others)), shape=(len(index), len(index)))
+    names, (ones, others) = np.unique(np.transpose(ends), return_inverse=True)
+    graph = scipy.sparse.coo_array((np.ones(len(ones)), (ones, others)), shape=(len(names), len(names)))
     _, part = scipy.sparse.csgraph.connected_components(graph, connection="strong")
-    return {edge for edge, one, other in zip(ends, ones, others, strict=True) if part[one] == part[other]}
+    return {edge for edge, circles in zip(directed, part[ones] == part[others], strict=True) if circles}
 
 
 def touching(edges: Set[Edge]) -> set[frozenset[str]]:
@@ -183,15 +183,9 @@ def cleaned_relation(text: str) -> str:
 def _participle(word: str) -> str:
     """The present participle of a verb (wearing of wears and wear); other words unchanged."""
     found = _THIRD_PERSON.match(word)
-    bases = [word]
-    if found:
-        stem = found[1] + ("y" if found[2] else (found[3] or ""))
-        bases += [stem, stem.removesuffix("e")]
-    base = next((base for base in bases if base in RELATIONS["verbs"]), "")
-    if not base:
-        return word
-    if base == "lie":
-        return "lying"
+    stem = found[1] + ("y" if found[2] else (found[3] or "")) if found else word
+    base = next((base for base in (word, stem, stem.removesuffix("e")) if base in RELATIONS["verbs"]), "")
     if base in RELATIONS["doubled"]:
         return base + base[-1] + "ing"
-    return (base[:-1] if base.endswith("e") and not base.endswith("ee") else base) + "ing"
+    shorter = "ly" if base == "lie" else base[:-1] if base.endswith("e") and not base.endswith("ee") else base
+    return f"{shorter}ing" if base else word

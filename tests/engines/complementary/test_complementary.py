@@ -132,6 +132,14 @@ def test_questions_on_images_without_features_are_counted():
     assert figures["left_out"] == {"no features of the image": 1}
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_features_that_are_not_finite_are_an_error(value):
+    features = ON_A_LINE.copy()
+    features[1] = value
+    with pytest.raises(InputError, match="image_id 'i1' are not finite"):
+        complementary(features, IDS, WEATHER)
+
+
 def test_features_of_another_datasets_images_are_refused():
     with pytest.raises(InputError, match=r"no question is about an image with features: .*'i0'.*'x'"):
         complementary(ON_A_LINE[:1], ["x"], WEATHER)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hf_vqa_mc.engines.complementary import complementary
-from hf_vqa_mc.engines.complementary.complementary import check_features, nearest_images
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.engines.complementary.complementary import nearest_images
 
 
 def brute_force(features, k):
@@ -47,7 +46,6 @@ def test_blocks_do_not_show_in_the_result(monkeypatch):
     features = np.random.default_rng(1).integers(0, 3, (101, 4)).astype(np.float32)
     whole = nearest_images(features, 7)
     monkeypatch.setattr(complementary, "_QUERIES", 8)
-    monkeypatch.setattr(complementary, "_IMAGES", 5)
     for one, other in zip(nearest_images(features, 7), whole, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -61,15 +59,3 @@ def test_images_that_are_all_the_same_are_near_in_their_order():
 def test_an_image_alone_has_no_neighbours():
     found = nearest_images(np.ones((1, 3), np.float32), 24)
     assert found.images.shape == found.distances.shape == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("features", "image_ids", "complaint"),
-    [
-        (np.array([[1.0], [np.nan]], np.float32), ["a", "b"], "image_id 'b' are not finite"),
-        (np.array([[np.inf], [1.0]], np.float32), ["a", "b"], "image_id 'a' are"),
-    ],
-)
-def test_features_that_cannot_be_compared_are_refused(features, image_ids, complaint):
-    with pytest.raises(InputError, match=complaint):
-        check_features(features, image_ids)
