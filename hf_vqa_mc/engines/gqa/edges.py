@@ -183,7 +183,7 @@ def cleaned_relation(text: str) -> str:
 def _participle(word: str) -> str:
     """The present participle of a verb (wearing of wears and wear); other words unchanged."""
     found = _THIRD_PERSON.match(word)
-    stem = found[1] + ("y" if found[2] else (found[3] or "")) if found else word
+    stem = found[1] + ("y" if found[2] else (found[3] or "")) if found else ""
     base = next((base for base in (word, stem, stem.removesuffix("e")) if base in RELATIONS["verbs"]), "")
     if base in RELATIONS["doubled"]:
         return base + base[-1] + "ing"

@@ -5,8 +5,7 @@ Hudson and Manning 2019. What cannot be used is left out and counted:
 - ``image: no objects``: the image gives no graph.
 - ``object: ...``: no name, an unknown or vague one (thing, part), an empty box, a box outside the image, a duplicate
   (merged). A box that extends beyond the image is cut. If no word of a name is known, no object of the image is
-  referred to by its category ("the animal"), as there may be another one; if the name has other than Latin letters,
-  only certain objects are asked about.
+  referred to by its category ("the animal"), as there may be another one.
 - ``name: ...``: how a name was read; nothing is lost.
 - ``value: ...``: unknown; impossible for such a thing (water that is drinking); contradicted by another one (open,
   closed); color of a patterned object, which is kept without its type, as there may be other colors.
@@ -23,7 +22,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.gqa.edges import clean_relations, folded
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
+from hf_vqa_mc.engines.gqa.ontology import Noun, Ontology
 from hf_vqa_mc.engines.gqa.own_ontology import is_participle
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject, scene_of, sides_of
 from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, overlap
@@ -51,9 +50,6 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
         words.update(named[next(ends, len(named)) + 1 :] if key in things else named)  # of "leg of a chair" the chair
     known = (_known(word, ontology) for word in words - _WORDS["stop words"])  # a toy car may be called a car
     unclear = {ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague}
-    unknown = [thing.name for thing in raw.objects.values() if _is_unknown(thing.name, ontology)]
-    if not all(folded(name).isascii() for name in unknown):  # it may mean any noun
-        unclear |= {name for name in KINDS["vague"] if name in ontology.nouns and ontology.nouns[name].vague}
     same = _duplicates(things, ontology)
     problems["object: the same one twice"] += len(same)
     for duplicate, key in same.items():
@@ -72,13 +68,13 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     known_scene = {kind: value for kind, value in given.items() if value and kind in ontology.attributes[value].types}
     problems.update(f"image: unknown {kind}" for kind in given.keys() - known_scene.keys())
     scene = scene_of(list(made.values()), known_scene, image_values, size, ontology)
-    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), bool(unknown))
+    unknown = any(_is_unknown(thing.name, ontology) for thing in raw.objects.values())
+    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), unknown)
 
 
 def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[dict[str, RawObject], list[str]]:
     """The objects with names, values and boxes as they are used, without relations, and the values of the image."""
-    things: dict[str, RawObject] = {}
-    image_values: list[str] = []
+    things, image_values = dict[str, RawObject](), list[str]()
     for key, thing in raw.objects.items():
         found = [clean_value(text, ontology) for text in thing.attributes]
         values = [value for value in found if value is not None]
@@ -186,31 +182,23 @@ def clean_value(text: str, ontology: Ontology) -> str | None:
         words = words[1:]
     while words and words[-1] in _WORDS["after values"]:
         words = words[:-1]
-    for tried in (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words)):
-        if tried in ontology.attributes:
-            return tried
-        if tried in ontology.value_aliases:
-            return ontology.value_aliases[tried]
-    return None
+    spellings = (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words))
+    found = (one if one in ontology.attributes else ontology.value_aliases.get(one) for one in spellings)
+    return next(filter(None, found), None)
 
 
 def _is_unknown(name: str, ontology: Ontology) -> bool:
     """Whether the ontology knows neither a name nor any of its words: "zzyzx"."""
     words = [word for word in plain(name).split() if word not in _WORDS["stop words"]]
-    if not words:
-        return bool(name.strip()) and not folded(name).isascii()
-    return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
+    return bool(words) and not clean_name(name, ontology).name and not any(_known(word, ontology) for word in words)
 
 
 class Cleaned(NamedTuple):
     """A name in the ontology's words."""
 
-    name: str | None  # None if the ontology has no such noun
+    name: str | None = None  # None if the ontology has no such noun
     values: tuple[str, ...] = ()
     note: str = ""  # how it was found, for the count of problems
-
-
-UNKNOWN = Cleaned(None, (), "unknown")
 
 
 def clean_name(text: str, ontology: Ontology) -> Cleaned:
@@ -223,7 +211,7 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     while len(words) > 1 and words[0] in _WORDS["stop words"]:
         words = words[1:]
     if not words or (set(words) & _WORDS["sentences"] and " ".join(words) not in ontology.nouns):
-        return UNKNOWN
+        return Cleaned()
     found = _known(" ".join(words), ontology)
     if found:
         return Cleaned(found)
@@ -231,31 +219,28 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     if end:
         shorter = clean_name(" ".join(words[:end]), ontology)
         noun = ontology.nouns.get(shorter.name or "")
-        return UNKNOWN if noun is None or noun.vague else shorter._replace(note="phrase")
+        return Cleaned() if noun is None or noun.vague else shorter._replace(note="phrase")
     for split in range(1, len(words)):
         name = _known(" ".join(words[split:]), ontology)
         values = _values(words[:split], ontology) if name else None
         if name and values is not None:
             return Cleaned(name, values, "values in the name")
-    last = _known(words[-1], ontology) if len(words) <= LONGEST else None
-    if (
-        last
+    last = _known(words[-1], ontology)
+    reads_as_last = (
+        len(words) <= LONGEST
         and words[0] not in _WORDS["after it"]
         and not any(map(is_participle, words[:-1]))
         and words[-1] not in _WORDS["no heads"]
         and not set(words[:-1]) & _WORDS["not themselves"]
         and not any(_is_another(joint.join(words[-2:]), words[-1]) for joint in ("_", ""))
-    ):
-        return Cleaned(last, (), "read as its last word")
-    return UNKNOWN
+    )
+    return Cleaned(last, (), "read as its last word") if last and reads_as_last else Cleaned()
 
 
 def _known(name: str, ontology: Ontology) -> str | None:
     for tried in (name, name.replace("-", " "), name.replace("-", "")):
-        if tried in ontology.nouns:
-            return tried
-        if tried in ontology.name_aliases:
-            return ontology.name_aliases[tried]
+        if known := tried if tried in ontology.nouns else ontology.name_aliases.get(tried):
+            return known
     singular = singular_of(name)
     if singular and is_surely_plural(name):
         noun = ontology.nouns.get(ontology.name_aliases.get(singular, singular))
