@@ -102,14 +102,10 @@ class Distractors:
             seen = [self._counts.get(("values", name, kind), Counter(_POSITIONS.get(kind, ()))) for name in above]
         if not values or kind not in self.ontology.exclusive:
             return None
-        rivals = self.ontology.values.get(kind, ())
-        for counts in seen:
-            others = [one for one in counts if one in rivals]
-            unlike = [one for one in others if not any(self.ontology.alike(one, value) for value in values)]
-            wanted = {one: float(counts[one]) for one in unlike}
-            if wanted:
-                return _drawn(wanted, rng)
-        return None
+        rivals, alike = self.ontology.values.get(kind, ()), self.ontology.alike
+        lacking = ({one: float(n) for one, n in of.items() if one in rivals} for of in seen)
+        unlike = ({one: of[one] for one in of if not any(alike(one, value) for value in values)} for of in lacking)
+        return _drawn(next(filter(None, unlike), {}), rng)
 
     def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
         """The name of an object that is certainly absent, but frequent in images with an object like ``near``."""
