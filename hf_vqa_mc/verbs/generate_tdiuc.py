@@ -29,7 +29,7 @@ class GenerateTdiucSettings:
     vqa: Path | None = option("Folder with COCO-VQA's questions and annotations, to import.", default=None)
     annotated: tuple[Path, ...] = option(
         "Hand-annotated questions on sentiment and utility: JSON lines with image_id, question, answer and "
-        "question_type, or TDIUC's own files; may be repeated.",
+        "question_type, or a folder of TDIUC's files; may be repeated.",
         default=(),
     )
     output: Path = option("Folder to write, in TDIUC's layout.")

@@ -13,8 +13,7 @@ from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.own_ontology import VALUES
+from hf_vqa_mc.engines.gqa.ontology import VALUES, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 
 _NAMING = {"select", "relate", "verify rel", "choose rel"}  # Their published argument ends with the objects found.

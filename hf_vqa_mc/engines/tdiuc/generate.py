@@ -9,9 +9,16 @@ from typing import Any
 import pandas as pd
 
 from hf_vqa_mc.engines.settings import ABSURD, FOLDERS
-from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
-from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, ask_genome, read_genome, read_image_ids
-from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
+from hf_vqa_mc.engines.tdiuc.coco import absent_objects, ask_coco, coco_files, read_coco
+from hf_vqa_mc.engines.tdiuc.imported import (
+    QUESTIONS,
+    ask_genome,
+    import_annotated,
+    import_genome,
+    import_vqa,
+    read_genome,
+    read_image_ids,
+)
 from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.engines.visual_genome import PARTS
@@ -50,11 +57,7 @@ def generate(
     check_outside(output, "output", [*coco, *annotated, *filter(None, [visual_genome, vqa])])
     made = Collected(seed)
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
-    images = CocoAnnotations(made)
-    files = coco_files(coco)
-    for number, file in enumerate(files, 1):
-        images.read(file)
-        progress("reading COCO", number, len(files))
+    images = read_coco(coco_files(coco), made, progress)
     if visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
         _ask_of_genome(Folder(visual_genome), mentioned, made)
@@ -77,7 +80,6 @@ def generate(
         absent[image.image_id] = shared.setdefault(lacking, lacking)
         if number % 1000 == 0 or number == len(images):
             progress("asking of COCO's images", number, len(images))
-    made.left_out.update({f"coco: {reason}": count for reason, count in images.left_out.items()})
     questions = settled(made)
     questions = with_absurd(questions, absent, absurd, made, progress)
     if questions.empty:

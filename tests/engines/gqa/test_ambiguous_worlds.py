@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.distractors import Distractors
-from hf_vqa_mc.engines.gqa.edges import Edge, in_cycles, touching
-from hf_vqa_mc.engines.gqa.normalising import normalise, plain
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
+from hf_vqa_mc.engines.gqa.normalising import Edge, in_cycles, normalise, plain, touching
+from hf_vqa_mc.engines.gqa.ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph
 from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.engines.gqa.dataset_files import (
+from hf_vqa_mc.engines.gqa.entailment import entailments
+from hf_vqa_mc.engines.gqa.executor import Executor, Question, Step, joined, sentence, then
+from hf_vqa_mc.engines.gqa.generate import (
     QuestionStore,
+    dataset_statistics,
     graph_record,
     question_id,
     question_record,
+    split_of,
     write_dataset,
 )
-from hf_vqa_mc.engines.gqa.entailment import entailments
-from hf_vqa_mc.engines.gqa.executor import Executor, Question, Step, joined, sentence, then
-from hf_vqa_mc.engines.gqa.generate import dataset_statistics, split_of
 from hf_vqa_mc.engines.gqa.selection import select_balanced
 from hf_vqa_mc.engines.settings import SPLITS
 from hf_vqa_mc.errors import InputError

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
+from hf_vqa_mc.engines.gqa.ontology import own_ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
 
 ONTOLOGY = own_ontology()

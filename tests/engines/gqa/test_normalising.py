@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.normalising import normalise
-from hf_vqa_mc.engines.gqa.ontology import Ontology
+from hf_vqa_mc.engines.gqa.ontology import Ontology, own_ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, is_left_of, position, read_gqa_graphs
 from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject, read_visual_genome
 from hf_vqa_mc.errors import InputError

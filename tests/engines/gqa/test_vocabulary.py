@@ -9,9 +9,8 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor, then
 from hf_vqa_mc.engines.gqa.normalising import normalise
-from hf_vqa_mc.engines.gqa.ontology import Ontology, RelationTable
+from hf_vqa_mc.engines.gqa.ontology import Ontology, RelationTable, own_ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
 from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject

@@ -4,7 +4,7 @@ import pytest
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import sentence
-from hf_vqa_mc.engines.gqa.wording import Pattern, Wording, relation_form, spelled
+from hf_vqa_mc.engines.gqa.references import Pattern, Wording, relation_form, spelled
 from hf_vqa_mc.engines.vocabulary import with_article
 from tests.engines.gqa.question_worlds import ONTOLOGY
 

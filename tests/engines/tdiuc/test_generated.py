@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.tdiuc import coco, genome, questions
+from hf_vqa_mc.engines.tdiuc import coco, imported, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco import CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
@@ -85,8 +85,13 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
     "overlooks small objects": (CocoImage, "present", LARGE_ONES, "object_recognition"),
     "says 'a apple'": (coco, "with_article", lambda phrase: f"a {phrase}", "a or an"),
     "says 'how many dog'": (coco, "COCO_OBJECTS", SINGULARS, "counting"),
-    "takes two dogs of Visual Genome for one": (genome, "_same_kind", lambda *_: False, "there are 2 of it"),
-    "asks for the thing, not for what is there": (genome, "_specified", lambda one: "chair", "the relationships say"),
+    "takes two dogs of Visual Genome for one": (imported, "_same_kind", lambda *_: False, "there are 2 of it"),
+    "asks for the thing, not for what is there": (
+        imported,
+        "_specified",
+        lambda one: "chair",
+        "the relationships say",
+    ),
     "keeps duplicates": (
         questions,
         "without_duplicates",

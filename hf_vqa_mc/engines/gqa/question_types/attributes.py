@@ -6,9 +6,18 @@ from collections.abc import Container, Iterator
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.references import (
+    DOING,
+    MATERIAL,
+    POSITIONS,
+    WORDS,
+    Fact,
+    Reference,
+    detailed_types,
+    spelled,
+    wordings,
+)
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
-from hf_vqa_mc.engines.gqa.wording import DOING, MATERIAL, POSITIONS, WORDS, detailed_types, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")

@@ -7,8 +7,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES, Part, joined, then
 from hf_vqa_mc.engines.gqa.ontology import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import MATERIAL, Phrase, spelled, wordings
+from hf_vqa_mc.engines.gqa.references import MATERIAL, Fact, Phrase, Reference, spelled, wordings
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}

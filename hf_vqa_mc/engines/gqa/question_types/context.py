@@ -10,9 +10,8 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.ontology import PEOPLE, Ontology
-from hf_vqa_mc.engines.gqa.references import Reference, References
+from hf_vqa_mc.engines.gqa.references import POSITIONS, WORDS, NounPhrase, Pattern, Phrase, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.wording import POSITIONS, WORDS, NounPhrase, Pattern, Phrase
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 

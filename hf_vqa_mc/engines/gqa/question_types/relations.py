@@ -8,9 +8,8 @@ from hf_vqa_mc.engines.gqa.executor import SHORT, Part, then
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, LIVING, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.references import WORDS, Fact, Reference, relation_form, wordings
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import WORDS, relation_form, wordings
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
