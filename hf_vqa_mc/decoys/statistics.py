@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s
-from hf_vqa_mc.decoys.decoy_table import ClosedSets, LeftOut
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import ClosedSets, IndexedTriplets, LeftOut
 from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rows import RowChoices
 from hf_vqa_mc.schema import SPLITS

@@ -146,6 +146,8 @@ def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
         ([EXAMPLE, "--splits", "train=0.7"], "add up to 1"),
         ([EXAMPLE, "--splits", "trian=1"], "did you mean 'train'"),
         ([EXAMPLE, "--shares", "quary=0.2"], "did you mean 'query'"),
+        ([EXAMPLE, "--shares", "verify=0"], "verify is 0"),
+        ([EXAMPLE, "--shares", "verify=0.7,query=0.7"], "add up to 1.4"),
         ([EXAMPLE, "--objects", "objects.txt"], "attributes"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.decoys.row_distances import RowDistances
+from hf_vqa_mc.decoys.set_rows import RowDistances
 from hf_vqa_mc.text.embeddings import embedding_families
 from tests.decoys.test_closed_sets import built, check_closed, rows_of, sets_of, triplets
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import Float32s, Float64s, Int32s, Int64s, starts
-from hf_vqa_mc.decoys.word_bags import WordBags
+from hf_vqa_mc.decoys.similar_questions import WordBags
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
@@ -202,7 +202,6 @@ def _priors(questions: Sequence[str], bags: WordBags, answers: Int32s) -> Float6
 
 @njit(cache=True)
 def _cosine(one: int, other: int, words_of: Int32s, word_starts: Int64s, squares: Int64s) -> float:
-    """Cosine of the word counts of two bags."""
     if one < 0 or other < 0:
         return 0.0
     if one == other:

@@ -107,7 +107,6 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
 
 
 def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
-    """Whether all objects of one kind are of another."""
     return other in (ANYTHING, kind) or (kind in ontology.nouns and ontology.isa(kind, other))
 
 
@@ -140,13 +139,11 @@ def _objects(fact: Fact) -> Iterator[str]:
 
 
 def _about_what(fact: Fact) -> object:
-    """What a fact and those that it may imply have in common."""
     which = {"exact": "value", "name": "kind"}.get(fact.which, fact.which)
     return which, fact.objects, fact.what[:1] if which == "value" else ()
 
 
 def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
-    """Whether a fact implies another one about the same."""
     one, another = fact.what[-1], other.what[-1]
     match fact.which, other.which:
         case "some", "some":
@@ -211,7 +208,6 @@ class Statement:
         return object_id
 
     def _subject(self, step: Step) -> str:
-        """The scene or the only object of a step's input."""
         return self._only(step.inputs[0]) if step.inputs[0] in self._described else SCENE
 
     def _claim(self, index: int) -> Claim:

@@ -199,7 +199,6 @@ class Executor:
         return results
 
     def _values(self, key: str, kind: str) -> tuple[str, ...]:
-        """The values of an object, or of the scene, of a type; for "name" its name."""
         if key == SCENE:
             return (self.graph.scene[kind],) if kind in self.graph.scene else ()
         thing = self.graph.objects[key]

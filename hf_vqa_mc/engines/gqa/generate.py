@@ -109,7 +109,6 @@ def _split_in(path: Path) -> str:
 
 
 def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:
-    """Each normalised graph and its file; counts ``problems`` by reason."""
     for path in paths:
         for raw in read_graphs(path, problems):
             if (graph := normalise(raw, words, problems)) is not None:
@@ -385,7 +384,6 @@ def _choices(table: QuestionTable) -> Callable[[int, str, list[str]], str]:
 
 
 def _options(question: Question, graph: SceneGraph) -> list[str]:
-    """The answers between which a question lets choose."""
     match question.program[-1]:
         case "choose", (_, *options), _:
             return options

@@ -353,7 +353,6 @@ def _edge(
 
 
 def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
-    """Whether the paper prunes such triplets, by rules on categories."""
     above, below = {subject.kind, *subject.parents}, {target.kind, *target.parents}
     if relation in (LEFT, RIGHT):
         return False

@@ -229,7 +229,6 @@ def _by_rule(name: str) -> RelationName:
 
 
 def _sharing(meanings: Mapping[str, Set[str]], wanted: Set[str]) -> set[str]:
-    """The names with one of the wanted meanings."""
     return {name for name, own in meanings.items() if own & wanted}
 
 

@@ -185,7 +185,6 @@ def _similar_kinds(lines: list[_Line], nouns: Mapping[str, Noun], aliases: Mappi
 
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
-    """The attributes, and other words to their values."""
     rows: dict[str, tuple[tuple[str, ...], dict[str, list[str]], list[str]]] = {}
     coarse: dict[str, set[str]] = defaultdict(set)
     for value, fields in _rows(path, ";", "value;count;types;marks as in GQA's list of attributes", str.isdigit):

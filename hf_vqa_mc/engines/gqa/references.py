@@ -259,7 +259,6 @@ class References(Executor, Wording):
         return tuple(category for category in parents if category not in WORDS["worn categories"])
 
     def _plain(self, object_id: str) -> Iterator[Reference]:
-        """All unambiguous references without another object."""
         rng = SeededRng(0, self.graph.image_id, object_id, "references")
         for index, (name, phrase) in enumerate(self.heads(object_id)):
             select: Program = (Step("select", (name,)),)

@@ -143,7 +143,6 @@ def _write_questions(folder: Path, questions: pd.DataFrame, progress: Progress) 
 
 
 def _statistics(questions: pd.DataFrame, made: Collected) -> dict[str, Any]:
-    """Questions per type, origin and split; answers of each type with their entropy in bits."""
     types: dict[str, dict[str, Any]] = {}
     for name in QUESTION_TYPES:
         of_type = questions[questions["question_type"] == name]

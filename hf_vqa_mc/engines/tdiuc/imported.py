@@ -31,21 +31,13 @@ from hf_vqa_mc.engines.tdiuc.words import (
     tidy_answer,
     tidy_question,
 )
-from hf_vqa_mc.engines.visual_genome import (
-    IMAGES,
-    PARTS,
-    RawObject,
-    genome_graph,
-    genome_records,
-    overlap,
-    plain_name,
-)
+from hf_vqa_mc.engines.visual_genome import IMAGES, PARTS, RawObject, genome_graph, genome_records, overlap, plain_name
 from hf_vqa_mc.engines.vocabulary import Vocabulary, plural_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.records import LARGEST, Records, read_records
 from hf_vqa_mc.scoring.tdiuc_types import COLOR, POSITION, PRESENCE
-from hf_vqa_mc.sources.files import Folder, PublishedFile
+from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.table import read_annotated, text_lists
 from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET, annotation_columns, available_subsets
 from hf_vqa_mc.sources.vqa_files import V1, V2, id_columns, question_columns
@@ -100,11 +92,21 @@ def import_vqa(folder: Folder, made: Collected) -> None:
     """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets; InputError if there are none."""
     named = [(subset, release, release.available_task(folder, subset)) for subset in SPLITS for release in (V1, V2)]
     available = [(subset, release, task) for subset, release, task in named if task is not None]
-    for subset, release, task in available:
-        questions, annotations = release.questions_name(subset, task), release.annotations_name(subset)
-        _import_vqa_subset(folder.find(questions), folder.find(annotations), subset, made)
     if not available:
         folder.find(V1.questions_name(next(iter(SPLITS))))  # raises, and names the file expected
+    for subset, release, task in available:
+        questions, annotations = folder.find(release.questions_name(subset, task)), release.annotations_name(subset)
+        rows = read_annotated(questions, folder.find(annotations), question_columns, _human_answers)
+        columns = (rows[name].to_pylist() for name in ("image_id", "question", "answers"))
+        for image_id, question, answers in zip(*columns, strict=True):
+            made.add_image(image_id, "coco", subset, questions.location)
+            (answer, most), *others = Counter(map(tidy_answer, answers)).most_common(2)
+            if most < AGREEMENT:
+                made.left_out[f"vqa_imported: fewer than {AGREEMENT} agree"] += 1
+            elif others and others[0][1] == most:
+                made.left_out["vqa_imported: as many give another answer"] += 1
+            else:
+                _import(image_id, question, answer, VQA_WORDS, "vqa_imported", made)
 
 
 def import_genome(folder: Folder, ids: dict[int, int], made: Collected) -> None:
@@ -116,20 +118,6 @@ def import_genome(folder: Folder, ids: dict[int, int], made: Collected) -> None:
             written = written_id(image_id, ids, made, records.location(at))
             for question, answer in islice(pairs, len(rows)):
                 _import(written, question, tidy_answer(answer), GENOME_WORDS, "genome_imported", made)
-
-
-def _import_vqa_subset(questions: PublishedFile, annotations: PublishedFile, subset: str, made: Collected) -> None:
-    rows = read_annotated(questions, annotations, question_columns, _human_answers)
-    columns = (rows[name].to_pylist() for name in ("image_id", "question", "answers"))
-    for image_id, question, answers in zip(*columns, strict=True):
-        made.add_image(image_id, "coco", subset, questions.location)
-        counts = Counter(map(tidy_answer, answers)).most_common(2)
-        if counts[0][1] < AGREEMENT:
-            made.left_out[f"vqa_imported: fewer than {AGREEMENT} agree"] += 1
-        elif len(counts) > 1 and counts[1][1] == counts[0][1]:
-            made.left_out["vqa_imported: as many give another answer"] += 1
-        else:
-            _import(image_id, question, counts[0][0], VQA_WORDS, "vqa_imported", made)
 
 
 def _human_answers(records: Records) -> pa.Table:

@@ -111,15 +111,6 @@ def test_what_the_name_of_a_dropped_object_mentions_is_not_absent() -> None:
     assert not DECOYS.certainly_absent(graph, "banana") and DECOYS.certainly_absent(graph, "car")
 
 
-def test_a_value_of_no_exclusive_type_has_no_decoy() -> None:
-    thing = SceneObject("0", "man", (0, 0, 9, 9), {"activity": ("reading",), "": ("smiling",)}, frozenset())
-    graph = SceneGraph("1", 9, 9, {"0": thing})
-    decoys = Distractors([graph, graph], ONTOLOGY)
-    assert decoys.attribute(graph, "0", "activity", SeededRng(0)) is None
-    assert decoys.attribute(graph, "0", "", SeededRng(0)) is None
-    assert decoys.attribute(graph, "0", "color", SeededRng(0)) is None
-
-
 def test_decoys_of_the_scene_are_those_of_other_images() -> None:
     kitchen = SceneGraph("1", 9, 9, {}, {"place": "kitchen", "weather": "sunny"})
     others = [SceneGraph(str(n), 9, 9, {}, {"place": place}) for n, place in enumerate(("beach", "living room"))]

@@ -98,10 +98,6 @@ def test_one_file_without_the_other_is_refused(tmp_path: Path) -> None:
         read_ontology(None, attributes)
 
 
-def test_no_files_give_our_own_ontology() -> None:
-    assert read_ontology(None, None) is own_ontology()
-
-
 def test_an_ontology_holds_together(ontology: Ontology) -> None:
     for name, noun in ontology.nouns.items():
         assert noun.name == name and noun.kind in ontology.nouns

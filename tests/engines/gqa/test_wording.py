@@ -88,9 +88,3 @@ def test_a_pattern_has_all_forms_of_its_phrases() -> None:
         "What color do you think is the hat, red or blue?",
         "Which color do you think is the hat, red or blue?",
     }
-
-
-@pytest.mark.parametrize("text", ["Is {the}?", "Is {THE}?"])
-def test_a_slot_or_phrase_that_is_not_given_is_an_error(text: str) -> None:
-    with pytest.raises(KeyError, match=r"(?i)the"):
-        Pattern(text, {}).fill(SeededRng(0, "test"), {})

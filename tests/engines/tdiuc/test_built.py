@@ -1,6 +1,5 @@
 """What is built of a generated TDIUC: its images have names that can be found, its card claims no publisher."""
 
-import json
 import re
 from pathlib import Path
 
@@ -88,19 +87,6 @@ def test_a_subset_without_questions_is_reported_as_not_read(tmp_path: Path) -> N
         InputError, match=r"train2014_questions\.json: expected records in the list 'questions', found"
     ):
         read_triplets("tdiuc", tmp_path / "out")
-
-
-def test_a_generated_folder_of_one_subset_gives_its_hand_annotated_questions_again(tmp_path: Path) -> None:
-    lines = [
-        {"image_id": one, "question": "What is it for?", "answer": "Eating", "question_type": "utility_affordance"}
-        for one in (5, 6)
-    ]
-    ours = tmp_path / "ours.jsonl"
-    ours.write_text("\n".join(map(json.dumps, lines)))
-    path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
-    generate(tmp_path / "out", coco=[path], annotated=[ours])
-    figures = generate(tmp_path / "again", coco=[path], annotated=[tmp_path / "out"])
-    assert figures["origins"]["annotated"] == 2
 
 
 @pytest.mark.slow

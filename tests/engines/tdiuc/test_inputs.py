@@ -83,11 +83,6 @@ def test_small_objects_crowds_and_contradictions_leave_no_answer(
     assert sorted(answers(of_image(tmp_path, *objects, crowd=crowd), kind)) == expected
 
 
-def test_an_object_too_small_is_neither_there_nor_absent(tmp_path: Path) -> None:
-    rows = of_image(tmp_path, ("dog", SMALL), ("bench", LARGE))
-    assert not any("dog" in question for question, _, _ in rows)
-
-
 def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
     content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
@@ -116,24 +111,6 @@ def test_rooms_are_asked_where_nothing_contradicts(objects: list[str], room: set
     found = set(answers(of_image(tmp_path, *((name, LARGE) for name in objects)), "scene_recognition"))
     assert found & {"bathroom", "kitchen", "bedroom", "living room"} == room
     assert ("outdoors" in found) == ("car" in objects)
-
-
-@pytest.mark.parametrize(
-    ("box", "beside"),
-    [
-        ([20.0, 100.0, 60.0, 60.0], True),
-        ([20.0, 160.0, 60.0, 60.0], False),  # heuristic 1: too far down
-        ([60.0, 100.0, 100.0, 60.0], False),  # heuristic 2: more than half of it overlaps
-        ([0.0, 100.0, 60.0, 60.0], True),
-        ([300.0, 100.0, 60.0, 60.0], False),  # heuristic 3: too far
-    ],
-)
-def test_left_follows_the_three_heuristics(box: list[float], beside: bool, tmp_path: Path) -> None:
-    rows = of_image(tmp_path, ("dog", [110.0, 100.0, 60.0, 60.0]), ("cat", box))
-    found = sorted(
-        (question.split(" the ")[1].split()[0], answer) for question, answer, kind in rows if "posit" in kind
-    )
-    assert found == ([("left", "cat"), ("right", "dog")] if beside else [])
 
 
 def test_the_same_image_in_several_files_is_asked_once(tmp_path: Path) -> None:
@@ -262,10 +239,7 @@ def test_visual_genomes_files_may_be_in_different_orders(tmp_path: Path) -> None
 def test_a_broken_visual_genome_is_named_with_its_record(
     name: str, change: Callable[[Any], object], message: str, tmp_path: Path
 ) -> None:
-    folder = made.write_genome(tmp_path / "genome", 5)
-    content = json.loads((folder / f"{name}.json").read_text())
-    change(content)
-    made.write(folder / f"{name}.json", content)
+    folder = change_genome(tmp_path / "genome", name, change)
     with pytest.raises(InputError, match=message):
         generate(tmp_path / "out", visual_genome=folder)
 
@@ -287,13 +261,86 @@ def test_an_image_in_both_subsets_is_an_error(tmp_path: Path) -> None:
         generate(tmp_path / "out", coco=paths)
 
 
-def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
-    path = made.write(tmp_path / "instances.json", made.instances(30, 9))
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.txt").write_text("precious")
-    with pytest.raises(InputError, match="did not write"):
+def change_genome(folder: Path, name: str, change: Callable[[Any], object]) -> Path:
+    """Visual Genome's files of some images, one of them changed."""
+    made.write_genome(folder, 9)
+    content = json.loads((folder / f"{name}.json").read_text())
+    change(content)
+    made.write(folder / f"{name}.json", content)
+    return folder
+
+
+def test_nulls_in_lists_of_visual_genome_are_counted(tmp_path: Path) -> None:
+    folder = change_genome(
+        tmp_path / "genome", "attributes", lambda rows: rows[0]["attributes"][0].update(attributes=[None, "red"])
+    )
+    figures = generate(tmp_path / "out", visual_genome=folder)
+    assert figures["left_out"]["visual genome: nulls in attributes"] == 1
+
+
+def test_one_photograph_under_two_of_visual_genomes_ids_is_counted(tmp_path: Path) -> None:
+    def change(rows: Any) -> None:
+        rows[1].update(coco_id=99, flickr_id=5)
+        rows[4].update(coco_id=99, flickr_id=5)
+
+    folder = change_genome(tmp_path / "genome", "image_data", change)
+    figures = generate(tmp_path / "out", visual_genome=folder)
+    counted = {reason: count for reason, count in figures["left_out"].items() if "same photograph" in reason}
+    assert list(counted.values()) == [1]
+
+
+def renamed(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """The same file whose images have other names."""
+    content = copy.deepcopy(content)
+    for one in content["images"]:
+        one["file_name"] = name.format(one["id"])
+    return content
+
+
+@pytest.mark.parametrize(
+    "name", ["COCO_val2014_{:012d}.jpg", "val2017/{:012d}.jpg", "{:012d}.png", "train2017/a/{:012d}.jpg"]
+)
+def test_a_photograph_may_have_the_names_of_several_releases(name: str, tmp_path: Path) -> None:
+    content = made.instances(20, 3)
+    paths = [made.write(tmp_path / "a.json", content), made.write(tmp_path / "b.json", renamed(content, name))]
+    figures = generate(tmp_path / "out", coco=paths)
+    assert figures["left_out"]["coco: images listed in another file too"] == 20
+
+
+def test_reasons_that_nothing_was_left_out_for_are_not_reported(tmp_path: Path) -> None:
+    content = {**made.instances(5, 3), "annotations": []}
+    path = made.write(tmp_path / "instances.json", content)
+    with pytest.raises(InputError) as error:
         generate(tmp_path / "out", coco=[path])
-    assert (tmp_path / "out" / "mine.txt").read_text() == "precious"
+    assert "(coco: images without any annotated object: 5)" in str(error.value)
+    (tmp_path / "genome").mkdir()
+    made.write(tmp_path / "genome" / "objects.json", [{"image_id": 1, "objects": []}])
+    made.write(tmp_path / "genome" / "image_data.json", [{"image_id": 1, "coco_id": None}])
+    with pytest.raises(InputError, match="generated from these annotations; give more images"):
+        generate(tmp_path / "out", visual_genome=tmp_path / "genome")
+
+
+def test_gray_has_one_spelling_whoever_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
+    folder = made.write_genome(tmp_path / "genome", 9)
+    spelled = ["Grey.", "gray", "grey", "Gray"]
+    rows = [
+        {"id": image_id, "qas": [{"question": f"What color is the {noun}?", "answer": answer, "qa_id": 1}]}
+        for image_id, (noun, answer) in enumerate(zip(("road", "carpet", "sky", "wall"), spelled, strict=True), 1)
+    ]
+    made.write(folder / "question_answers.json", rows)
+    vqa = made.write_vqa(tmp_path / "vqa", 2)
+    for subset in ("train2014", "val2014"):
+        path = vqa / f"mscoco_{subset}_annotations.json"
+        path.write_text(path.read_text().replace('"brown"', '"grey"').replace('"green"', '"gray"'))
+    generate(tmp_path / "out", visual_genome=folder, vqa=vqa)
+    answers = {
+        one["answers"][0]["answer"]: one["ans_source"]
+        for subset in ("train2014", "val2014")
+        for one in json.loads((tmp_path / "out" / f"mscoco_{subset}_annotations.json").read_text())["annotations"]
+    }
+    assert "gray" in answers
+    assert not any("grey" in answer for answer in answers)
 
 
 def test_no_input_and_wrong_numbers_are_errors(tmp_path: Path) -> None:

@@ -38,13 +38,7 @@ class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
-        self,
-        graph: SceneGraph,
-        ontology: Ontology,
-        decoys: Distractors,
-        depth: int,
-        seed: int,
-        left_out: Counter[str],
+        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, depth: int, seed: int, left_out: Counter[str]
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
         super().__init__(graph, ontology, depth)
@@ -81,7 +75,6 @@ class ImageContext(References):
         return next((parent for parent in noun.parents if parent != noun.kind), noun.kind)
 
     def _kinds_asked(self, name: str) -> list[str]:
-        """The categories by which people would ask what something is."""
         noun, nouns = self.ontology.nouns[name], self.ontology.nouns
         young = noun.kind in WORDS["young"]  # dogs are animals; a puppy is no type of dog
         return [

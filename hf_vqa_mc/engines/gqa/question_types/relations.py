@@ -225,7 +225,6 @@ def _absent_at(image: ImageContext, object_id: str, relation: str, side: str, rn
 
 
 def _other_relation(image: ImageContext, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
-    """A plausible relation that does not hold, for one that does."""
     if relation in WORN:
         return None
     other = image.decoys.relation(image.graph, subject, relation, target, rng)
