@@ -51,10 +51,7 @@ class GenerateComplementaryResult(Result):
 
     def report(self) -> Report:
         """Counts, the states of the premises, the sources of estimates, and the files written, in sentences."""
-        figures = self.figures
-        premise, estimates = figures["premise"], figures["estimates"]
-        total = max(sum(premise.values()), 1)
-        each = figures["candidates_per_question"]
+        figures, each = self.figures, self.figures["candidates_per_question"]
         yield (
             f"{figures['questions']:,} questions, each with the {each} most similar of {figures['images']:,} images, "
             "sorted by the estimated probability that the answer is different."
@@ -64,19 +61,16 @@ class GenerateComplementaryResult(Result):
         if missing := figures["candidates_missing"]:
             wanted = each + missing // max(figures["questions"], 1)
             yield f"The dataset has too few images for the requested {wanted} candidates."
-        holds, fails, unknown, none = (
-            f"{premise[name] / total:.0%}" for name in ("holds", "fails", "unknown", "none")
+        total = max(sum(figures["premise"].values()), 1)
+        premise, estimates = (
+            ", ".join(f"{name} {count / total:.0%}" for name, count in figures[counts].items())
+            for counts in ("premise", "estimates")
         )
         yield (
-            'The premise is what a question presupposes: a ball in "What color is the ball?". It is true for '
-            f"{holds} of the images, false for {fails} (listed last) and unknown for {unknown}; for {none} the "
-            "question has no premise."
+            f'The premise is what a question presupposes, a ball in "What color is the ball?": {premise} of the images. '
+            "Those for which it fails are listed last."
         )
-        near, alone = (f"{count / total:.0%}" for count in estimates.values())
-        yield (
-            f"The probability is based on similar questions about it or similar images for {near} of the images, on "
-            f"similar questions about any image for {alone}."
-        )
+        yield f"The probability is estimated {estimates}."
         if self.output:
             yield f"wrote {self.output}"
 
