@@ -67,8 +67,8 @@ class GenerateComplementaryResult(Result):
             for counts in ("premise", "estimates")
         )
         yield (
-            f'The premise is what a question presupposes, a ball in "What color is the ball?": {premise} of the images. '
-            "Those for which it fails are listed last."
+            f'The premise is what a question presupposes, a ball in "What color is the ball?": {premise} of the '
+            "images. Those for which it fails are listed last."
         )
         yield f"The probability is estimated {estimates}."
         if self.output:
