@@ -7,7 +7,7 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -144,6 +144,7 @@ _INDOOR_SIGNS = SCENES["indoor signs"] | (_INDOOR_KINDS - SCENES["outdoor except
 
 def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
+    ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]]
     ask = {PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)), COUNTING: ask_counting}
     ask |= {SUBORDINATE: ask_kinds, SPORT: ask_sport, SCENE: ask_scene, POSITION: ask_positions}
     for question_type, asked in ask.items():
