@@ -315,7 +315,15 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     [answer, ...]}``; an answer may be a record ``{"answer": text}`` as in VQA's annotation files.
     """
     answers: dict[str, list[str]] = {}
-    for location, question_id, given in _rows(path):
+    rows: Iterator[tuple[str, str, Any]]  # location, question id, answers
+    if (start := first_character(path)) == "{":
+        rows = ((f"{path}, {name!r}", name, given) for batch in object_items(path) for name, given in batch)
+    elif start == "[":
+        columns = ((one, one.ids("question_id"), one.column("answers")) for one in read_records(path))
+        rows = ((one.location(at), ids[at], given[at]) for one, ids, given in columns for at in range(len(ids)))
+    else:
+        raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")
+    for location, question_id, given in rows:
         field = f"{location}, field 'answers'"
         if not isinstance(given, list):
             raise InputError(f"{field}: expected a list of text, found {shown(given)}")
@@ -326,16 +334,3 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     if not answers:
         raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")
     return answers
-
-
-def _rows(path: Path) -> Iterator[tuple[str, str, Any]]:
-    start = first_character(path)
-    if start == "{":
-        for batch in object_items(path):
-            yield from ((f"{path}, {question_id!r}", question_id, given) for question_id, given in batch)
-    elif start == "[":
-        for records in read_records(path):
-            columns = zip(records.ids("question_id"), records.column("answers"), strict=True)
-            yield from ((records.location(at), *row) for at, row in enumerate(columns))
-    else:
-        raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from typing import NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
@@ -70,22 +69,19 @@ def questions_about(
 
     ``depth``: nested modifiers of a reference; ``most``: questions per type instead of `QuestionType.most`.
     """
-    image = ImageContext(graph, ontology, decoys, depth, seed, Counter() if left_out is None else left_out)
+    image = ImageContext(graph, ontology, decoys, depth, Counter() if left_out is None else left_out)
     texts: set[str] = set()
     for kind in QUESTION_TYPES.values():
-        limit = kind.most if most is None else most.get(kind.name, 0)
-        yield from islice(_asked(kind, image, texts), limit)
-
-
-def _asked(kind: QuestionType, image: ImageContext, texts: set[str]) -> Iterator[Question]:
-    rng = SeededRng(image.seed, image.graph.image_id, kind.name)
-    programs: set[Program] = set()
-    for draft in kind.ask(image, rng):
-        if (question := image.question(kind.name, draft, rng)) is None:
-            continue
-        if question.question.text in texts or question.program in programs:
-            image.left_out["duplicate question"] += 1
-            continue
-        texts.add(question.question.text)
-        programs.add(question.program)
-        yield question
+        limit, asked = kind.most if most is None else most.get(kind.name, 0), 0
+        rng, programs = SeededRng(seed, graph.image_id, kind.name), set[Program]()
+        for draft in kind.ask(image, rng) if limit else ():
+            if (question := image.question(kind.name, draft, rng)) is None:
+                continue
+            if question.question.text in texts or question.program in programs:
+                image.left_out["duplicate question"] += 1
+                continue
+            texts.add(question.question.text)
+            programs.add(question.program)
+            yield question
+            if (asked := asked + 1) == limit:
+                break

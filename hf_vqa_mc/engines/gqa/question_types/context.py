@@ -38,11 +38,11 @@ class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
-        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, depth: int, seed: int, left_out: Counter[str]
+        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, depth: int, left_out: Counter[str]
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
         super().__init__(graph, ontology, depth)
-        self.decoys, self.seed, self.left_out = decoys, seed, left_out
+        self.decoys, self.left_out = decoys, left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.names[key], name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
