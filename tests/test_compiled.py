@@ -1,7 +1,14 @@
-"""Kernels compile wherever the package is used from."""
+"""Kernels compile wherever the package is used from, and run in threads."""
 
 import subprocess
 import sys
+import threading
+
+import numba
+import numpy as np
+import pytest
+
+from hf_vqa_mc.compiled import over_ranges
 
 USE = """
 from numba.core import caching
@@ -23,3 +30,36 @@ def test_who_can_write_neither_beside_the_package_nor_at_home_can_use_it(tmp_pat
     done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
     assert not list(tmp_path.iterdir()), "what was compiled goes with the process"
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 1_000])
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_ranges_cover_everything_once(size: int, n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba, "get_num_threads", lambda: n_threads)
+    calls = np.zeros(size, int)
+
+    def count(first: int, last: int, what: str) -> None:
+        assert what == "an argument"
+        assert 0 < last - first <= 10
+        calls[first:last] += 1
+
+    over_ranges(count, size, 10, "an argument")
+    assert calls.tolist() == [1] * size
+
+
+def test_the_number_of_threads_is_that_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 3)
+    together = threading.Barrier(3, timeout=30)
+
+    def meet_the_others(first: int, last: int) -> None:
+        together.wait()
+
+    over_ranges(meet_the_others, 3, 1)
+
+
+def test_an_exception_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(first: int, last: int) -> None:
+        raise MemoryError(f"at {first}")
+
+    with pytest.raises(MemoryError, match="at 0"):
+        over_ranges(fail, 3, 1)

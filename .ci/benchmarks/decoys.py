@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
+from hf_vqa_mc.decoys.similar_questions import SimilarQuestions, group_questions
 from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants
-from hf_vqa_mc.decoys.word_bags import group_questions
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.sources.table import triplet_table

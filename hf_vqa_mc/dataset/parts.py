@@ -31,10 +31,9 @@ from hf_vqa_mc.dataset.folder import write_variant
 from hf_vqa_mc.dataset.work_folder import PRIORS
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
+from hf_vqa_mc.decoys.similar_questions import Neighbours, QuestionGroups, SimilarQuestions
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, neutrality, prior_rule, target_picked
 from hf_vqa_mc.decoys.variants import build_variants
-from hf_vqa_mc.decoys.word_bags import QuestionGroups
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.cluster import Storage
 from hf_vqa_mc.io.progress import Progress

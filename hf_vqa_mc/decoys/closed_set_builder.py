@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Float32s, Int16s, Int32s, Int64s, starts
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, IndexedTriplets, LeftOut
 from hf_vqa_mc.decoys.kind import SAME_IMAGE, SAME_QUESTION, SET_KINDS, SIMILAR_QUESTION
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
-from hf_vqa_mc.decoys.row_distances import RARE, RowDistances
-from hf_vqa_mc.decoys.set_rows import SCALE, Rows, fill, may_share, rows_of, swap_rows
+from hf_vqa_mc.decoys.set_rows import RARE, SCALE, RowDistances, Rows, fill, may_share, rows_of, swap_rows
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.text.embeddings import embedding_families, normalised
 from hf_vqa_mc.text.many_texts import comparable_texts
@@ -136,7 +134,6 @@ def _form_split(
 
 
 def _grouped(column: Int32s, rows: Int64s) -> Groups:
-    """Rows with the same value share a group, in their order."""
     numbers = np.unique(column[rows], return_inverse=True)[1]
     return rows[np.argsort(numbers, kind="stable")], starts(np.bincount(numbers))
 

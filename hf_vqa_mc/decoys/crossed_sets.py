@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, FilterTables, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.closed_set_builder import Report
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, LeftOut
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, IndexedTriplets, LeftOut
 from hf_vqa_mc.decoys.kind import GRID, LATIN, SET_KINDS, SetKind
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash
 from hf_vqa_mc.decoys.set_rows import Rows, fill, may_share, rows_of
@@ -217,16 +216,14 @@ def _other_questions(found: Int64s, offset: int, crossing: _Crossing, tables: Fi
 @reading
 def _row_about(image: int, question: int, crossing: _Crossing) -> int:
     """The position of the first row with a question about an image, MISSING if there is none."""
-    low, high = crossing.image_starts[image], crossing.image_starts[image + 1]
+    low, end = crossing.image_starts[image], crossing.image_starts[image + 1]
+    high = end
     while low < high:
         middle = (low + high) // 2
-        if crossing.question[crossing.by_image[middle]] < question:
-            low = middle + 1
-        else:
-            high = middle
-    if low < crossing.image_starts[image + 1] and crossing.question[crossing.by_image[low]] == question:
-        return int(crossing.by_image[low])
-    return MISSING
+        before = crossing.question[crossing.by_image[middle]] < question
+        low, high = (middle + 1, high) if before else (low, middle)
+    found = low < end and crossing.question[crossing.by_image[low]] == question
+    return int(crossing.by_image[low]) if found else MISSING
 
 
 @reading

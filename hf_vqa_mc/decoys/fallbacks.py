@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import ACCEPTED, MISSING, Int32s, Int64s, holds
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, is_excluded, reason_for
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets, Triplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, IndexedTriplets, KernelInputs, Triplets, is_excluded, reason_for
 from hf_vqa_mc.decoys.plausible_answers import DRAWS, PlausibleAnswers
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
@@ -68,27 +67,20 @@ def _take_fallbacks(
 @njit(cache=True, nogil=True)
 def _take_fitting(first: int, last: int, given: KernelInputs, plausible: PlausibleAnswers, wup: bool) -> None:
     """Add the opposite of yes and no, and targets of random rows whose questions begin with the same words."""
-    taken = np.empty(given.decoys.picks.shape[2], np.int32)
+    decoys, triplets = given.decoys, given.triplets
+    taken = np.empty(decoys.picks.shape[2], np.int32)
     for triplet in range(first, last):
-        for view in range(given.decoys.found.shape[1]):
-            _add_opposite(given.decoys, triplet, view, plausible.opposites, given.triplets)
-            _add_fitting(given, triplet, view, plausible, taken, wup)
-
-
-@reading
-def _add_fitting(
-    given: KernelInputs, triplet: int, view: int, plausible: PlausibleAnswers, taken: Int32s, wup: bool
-) -> None:
-    """Complete a view with targets of random rows, level by level; ``taken`` (K,) is overwritten."""
-    number = 0
-    for level in range(plausible.ranges.shape[1]):
-        start, end = plausible.ranges[triplet, level, 0], plausible.ranges[triplet, level, 1]
-        for _ in range(DRAWS if end > start else 0):
-            if given.decoys.found[triplet, view] == given.decoys.sizes[triplet]:
-                return
-            drawn = below(draw(given.seed_hash, given.triplets.hashes[triplet], number), end - start)
-            _add_fallback(given, triplet, view, given.triplets.targets[plausible.rows[start + drawn]], taken, wup)
-            number += 1
+        for view in range(decoys.found.shape[1]):
+            _add_opposite(decoys, triplet, view, plausible.opposites, triplets)
+            number = 0
+            for level in range(plausible.ranges.shape[1]):
+                start, end = plausible.ranges[triplet, level, 0], plausible.ranges[triplet, level, 1]
+                for _ in range(DRAWS if end > start else 0):
+                    if decoys.found[triplet, view] == decoys.sizes[triplet]:
+                        break
+                    drawn = below(draw(given.seed_hash, triplets.hashes[triplet], number), end - start)
+                    _add_fallback(given, triplet, view, triplets.targets[plausible.rows[start + drawn]], taken, wup)
+                    number += 1
 
 
 @reading

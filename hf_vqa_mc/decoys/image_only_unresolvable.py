@@ -7,8 +7,7 @@ import numpy as np
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import Int32s, Int64s, starts
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, new_memory, try_targets, wants_more
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, IndexedTriplets, KernelInputs, new_memory, try_targets, wants_more
 from hf_vqa_mc.decoys.rng import below, draw, order_keys, purpose_hash
 
 MOST_DRAWS = 1_000  # draws, with replacement, after which a set stays incomplete; the paper does not state a limit

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hf_vqa_mc.decoys.decoy_table import DecoyTable
-    from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+    from hf_vqa_mc.decoys.decoy_table import DecoyTable, IndexedTriplets
 
     Take = Callable[[DecoyTable, NDArray[np.int64], IndexedTriplets, Callable[[int], None]], None]
 

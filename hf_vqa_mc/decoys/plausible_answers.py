@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy
 
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Candidates, Float64s, Int32s, Int64s, Ints
@@ -80,14 +79,9 @@ def plausible_answers(
 def numbered_beginnings(questions: pa.Array, lengths: set[int]) -> dict[int, Int64s]:
     """Equal numbers for questions with the same first n words, for each n, shortest first, (questions,) each."""
     encoded = questions.dictionary_encode()
-    texts, numbers = encoded.dictionary, encoded.indices.to_numpy()
-    found: dict[int, Int64s] = {}
-    for length in sorted(lengths, reverse=True):
-        first_words = rf"^((?:\S+ ){{{length - 1}}}\S+) .*" if length else ".*"
-        encoded = pc.replace_substring_regex(texts, first_words, r"\1" if length else "").dictionary_encode()
-        texts, numbers = encoded.dictionary, encoded.indices.to_numpy().astype(np.int64)[numbers]
-        found[length] = numbers
-    return dict(reversed(found.items()))
+    words, of_row = [text.split(" ") for text in encoded.dictionary.to_pylist()], encoded.indices.to_numpy()
+    begin = {n: pa.array([" ".join(one[:n]) for one in words], pa.string()) for n in sorted(lengths)}
+    return {n: np.array(texts.dictionary_encode().indices, np.int64)[of_row] for n, texts in begin.items()}
 
 
 def _ranges(types: Int32s, beginnings: Int64s, order: Int64s) -> Int64s:

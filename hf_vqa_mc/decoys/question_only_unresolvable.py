@@ -10,11 +10,17 @@ import numpy as np
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import Bools, Int32s, Int64s
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, KernelInputs, clear, new_memory, try_targets, wants_more
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import (
+    DecoyTable,
+    IndexedTriplets,
+    KernelInputs,
+    clear,
+    new_memory,
+    try_targets,
+    wants_more,
+)
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
-from hf_vqa_mc.decoys.similar_questions import Neighbours, SimilarQuestions
-from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions
+from hf_vqa_mc.decoys.similar_questions import NO_BAG, Neighbours, SimilarQuestions, group_questions
 
 _ROUNDS = (12, 64, 512)  # neighbouring groups searched per round; the last round searches N
 _GROUPS_PER_TASK = 64
@@ -106,16 +112,7 @@ def _from_random_start(alike: Int64s, n_similar: int, random_start: np.uint64, t
 
 @njit(cache=True)
 def _members_in_order(groups: Int32s, members: Int64s, member_starts: Int64s) -> Int64s:
-    """The members of equally similar groups in the order of the dataset."""
-    if len(groups) == 1:
-        return members[member_starts[groups[0]] : member_starts[groups[0] + 1]]
-    total = 0
-    for group in groups:
-        total += member_starts[group + 1] - member_starts[group]
-    together = np.empty(total, np.int64)
-    end = 0
-    for group in groups:
-        for i in range(member_starts[group], member_starts[group + 1]):
-            together[end] = members[i]
-            end += 1
-    return np.sort(together)
+    together = members[member_starts[groups[0]] : member_starts[groups[0] + 1]]
+    for group in groups[1:]:
+        together = np.concatenate((together, members[member_starts[group] : member_starts[group + 1]]))
+    return np.sort(together) if len(groups) > 1 else together

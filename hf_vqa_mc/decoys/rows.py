@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Reason, starts
-from hf_vqa_mc.decoys.decoy_table import ClosedSets, DecoyTable, LeftOut, as_published, empty_table, stacked
+from hf_vqa_mc.decoys.decoy_table import (
+    ClosedSets,
+    DecoyTable,
+    IndexedTriplets,
+    LeftOut,
+    as_published,
+    empty_table,
+    stacked,
+)
 from hf_vqa_mc.decoys.fallbacks import take_fallbacks
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
 from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rng import draw, purpose_hash
 from hf_vqa_mc.errors import InputError
@@ -90,7 +97,6 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
 
 
 def _take(method: Method, decoys: DecoyTable, indexed: IndexedTriplets, progress: Progress) -> None:
-    """Fill a set with decoys of its kind."""
     take, before = method.take if callable(method.take) else resolve_name(str(method.take)), 0
 
     def report(done: int) -> None:
@@ -148,7 +154,6 @@ class RowChoices:
 
 
 def _no_sets(sets: ClosedSets) -> str:
-    """Why no closed answer sets were formed, and the remedy."""
     counts = {one: int((sets.left_out == one).sum()) for one in list(LeftOut)[1:]}
     reasons = [f"{count:,} {one.sentence}" for one, count in counts.items() if count]
     limits = ", or a --coverage that keeps more" if counts[LeftOut.LEAK] else ""

@@ -10,18 +10,229 @@ Three things make these cheap:
   best are scored in float64, in a fixed order of additions, so the result depends on neither machine nor threads.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy import uintp
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import Bools, Float32s, Float64s, Int16s, Int32s, Int64s
-from hf_vqa_mc.decoys.word_bags import LANES, SEGMENT, BagVectors, QuestionGroups, directions, put_direction
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int16s, Int32s, Int64s, starts
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
+from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
+
+NO_BAG = -1  # bag of a question without (known) words, which is similar to no other
+LANES = 256  # queries answered in one pass over the trie
+_KEY = np.dtype(">u4")  # vocabulary index as bytes that sort in the same order
+SEGMENT = 4096  # bags after which the trie restarts, so that a pass can begin near its queries
+
+
+@dataclass(frozen=True, eq=False)
+class WordBags:
+    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
+
+    of_question: Int32s  # (questions,): the bag of each, or NO_BAG
+    members: Int64s  # indices of the questions of all bags, concatenated
+    member_starts: Int64s  # (bags + 1,)
+    words: Int32s  # vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated
+    word_starts: Int64s  # (bags + 1,)
+    vocabulary: list[str]  # most frequent first
+
+    @classmethod
+    def group(cls, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> "WordBags":
+        """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
+
+        Given the distinct words, ``same_as`` returns the index of the word that stands for each, or MISSING for words
+        to leave out; by default each stands for itself.
+        """
+        encoded = pa.array(questions, pa.large_string()).dictionary_encode()
+        number, first, distinct = numbered_words(*comparable_texts(encoded.dictionary))
+        vocabulary = np.array(texts_of(distinct), object)
+        word = number.astype(np.int64) if same_as is None else same_as(vocabulary.tolist())[number]
+        text = np.repeat(np.arange(len(first) - 1), np.diff(first))[word != MISSING]
+        word = word[word != MISSING]
+        counts = np.bincount(word, minlength=len(vocabulary))
+        by_count = np.array(sorted(np.flatnonzero(counts), key=lambda one: (-counts[one], vocabulary[one])), np.int64)
+        rank = np.empty(len(vocabulary), np.int64)
+        rank[by_count] = np.arange(len(by_count))
+        keys = _keys(text, rank[word], len(first) - 1)
+        sorted_keys = sorted({key for key in keys if key})
+        bag_of = {key: bag for bag, key in enumerate(sorted_keys)}
+        bags = np.fromiter((bag_of.get(key, NO_BAG) for key in keys), np.int32, len(keys))
+        of_question = bags[encoded.indices.to_numpy()]
+        members = np.argsort(of_question, kind="stable")[np.count_nonzero(of_question == NO_BAG) :]
+        return cls(
+            of_question=of_question,
+            members=members,
+            member_starts=starts(np.bincount(of_question[members], minlength=len(sorted_keys))),
+            words=np.frombuffer(b"".join(sorted_keys), _KEY).astype(np.int32),
+            word_starts=starts([len(key) // _KEY.itemsize for key in sorted_keys]),
+            vocabulary=vocabulary[by_count].tolist(),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of bags."""
+        return len(self.word_starts) - 1
+
+    @cached_property
+    def squares(self) -> Int64s:
+        """(bags,): the squared norm of each vector of word counts."""
+        bag = np.repeat(np.arange(self.size), np.diff(self.word_starts))
+        first = np.ones(len(bag), np.bool_)
+        first[1:] = (self.words[1:] != self.words[:-1]) | (bag[1:] != bag[:-1])
+        counts = np.diff(np.append(np.flatnonzero(first), len(bag)))
+        return np.bincount(bag[first], weights=counts * counts, minlength=self.size).astype(np.int64)
+
+    def trie(self) -> "BagTrie":
+        """The bags as a trie."""
+        sizes = np.diff(self.word_starts)
+        shared = _shared_prefixes(self.words, self.word_starts)
+        offsets = np.arange(len(self.words)) - np.repeat(self.word_starts[:-1], sizes)
+        tail = self.words[offsets >= np.repeat(shared, sizes)]
+        return BagTrie(shared, tail, starts(sizes - shared), int(sizes.max(initial=0)))
+
+
+class BagTrie(NamedTuple):
+    """Bags in order, each as a prefix of the previous bag and the words added to it."""
+
+    shared: Int32s  # (bags,): number of words shared with the previous bag
+    words: Int32s  # the words that are not shared
+    word_starts: Int64s  # (bags + 1,)
+    depth: int
+
+
+def _keys(text: Int64s, rank: Int64s, n_texts: int) -> list[bytes]:
+    """The sorted words of each text, their counts divided by the greatest common divisor, as bytes that sort alike.
+
+    ``text`` (words,), ascending, and ``rank`` (words,) are the text and the vocabulary index of each word.
+    """
+    order = np.lexsort((rank, text))
+    text, rank = text[order], rank[order]
+    new = np.flatnonzero((np.diff(text, prepend=-1) != 0) | (np.diff(rank, prepend=-1) != 0))  # first of equal words
+    counts, text, rank = np.diff(new, append=len(text)), text[new], rank[new]
+    divisors = np.ones(n_texts, np.int64)
+    if len(text):
+        divisors[np.unique(text)] = np.gcd.reduceat(counts, np.flatnonzero(np.diff(text, prepend=-1)))
+    counts //= divisors[text]
+    data = np.repeat(rank, counts).astype(_KEY).tobytes()
+    ends = starts(np.bincount(text, counts, n_texts).astype(np.int64)) * _KEY.itemsize
+    return [data[start:end] for start, end in pairwise(ends.tolist())]
+
+
+@njit(cache=True)
+def _shared_prefixes(words: Int32s, word_starts: Int64s) -> Int32s:
+    shared = np.zeros(len(word_starts) - 1, np.int32)
+    for bag in range(1, len(shared)):
+        if bag % SEGMENT == 0:
+            continue
+        a, b = word_starts[bag - 1], word_starts[bag]
+        while a < word_starts[bag] and b < word_starts[bag + 1] and words[a] == words[b]:
+            shared[bag] += 1
+            a += 1
+            b += 1
+    return shared
+
+
+@reading_inline
+def add_words(bag: int, trie: "BagTrie | _Trie", word_scores: NDArray[Any], sums: NDArray[Any]) -> np.uintp:
+    """Add the words of a bag to the sums of its prefix, for LANES queries; returns the index of the bag's first sum.
+
+    ``word_scores`` (words * LANES) and ``sums`` ((depth + 1) * LANES) have one type. Indices are unsigned, so that the
+    loop over lanes becomes vector instructions.
+    """
+    lanes = uintp(LANES)
+    row = uintp(trie.shared[bag]) * lanes
+    for i in range(trie.word_starts[bag], trie.word_starts[bag + 1]):
+        word, below = uintp(trie.words[i]) * lanes, row + lanes
+        for lane in range(LANES):
+            sums[below + uintp(lane)] = sums[row + uintp(lane)] + word_scores[word + uintp(lane)]
+        row = below
+    return row
+
+
+class BagVectors(NamedTuple):
+    """What the directions of bags are computed from, for kernels."""
+
+    words: Int32s  # see `WordBags`
+    word_starts: Int64s
+    vectors: Float32s  # (words, dim)
+    first: Int32s  # (bags,): the first question of each
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionGroups:
+    """The grouped questions of a pool."""
+
+    bags: WordBags  # the groups; questions without any word with a vector belong to none
+    arrays: BagVectors
+    lengths: Float64s  # (groups,): norm of the sum of a bag's vectors
+
+    @property
+    def size(self) -> int:
+        """Number of groups."""
+        return self.bags.size
+
+
+def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
+    """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
+    bags = WordBags.group(questions, partial(_same_vectors, vectors))
+    first = bags.members[bags.member_starts[:-1]].astype(np.int32)
+    arrays = BagVectors(bags.words, bags.word_starts, vectors.rows(bags.vocabulary)[0], first)
+    return QuestionGroups(bags, arrays, _lengths(arrays))
+
+
+def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
+    """(words,): the first word with the same vector; MISSING without a vector."""
+    rows, found = vectors.rows(words)
+    found &= rows.any(axis=1)
+    same: dict[bytes, int] = {}
+    first = np.full(len(words), MISSING)
+    for index in np.flatnonzero(found).tolist():
+        first[index] = same.setdefault(rows[index].tobytes(), index)
+    return first
+
+
+@reading_inline
+def put_direction(direction: Float64s, group: int, bags: BagVectors) -> float:
+    """Put the normalised sum of a group's vectors, added in float64 in the order of its words; returns its norm."""
+    direction[:] = 0.0
+    for i in range(bags.word_starts[group], bags.word_starts[group + 1]):
+        for j in range(len(direction)):
+            direction[j] += bags.vectors[bags.words[i], j]
+    square = 0.0
+    for j in range(len(direction)):
+        square += direction[j] * direction[j]
+    length = np.sqrt(square)
+    if length > 0.0:
+        for j in range(len(direction)):
+            direction[j] = direction[j] / length
+    return float(length)
+
+
+@njit(cache=True)
+def directions(groups: Int32s, bags: BagVectors) -> Float64s:
+    """Normalised average word vectors, (groups, dim); zero where the words cancel out."""
+    found = np.empty((len(groups), bags.vectors.shape[1]))
+    for row in range(len(groups)):
+        put_direction(found[row], groups[row], bags)
+    return found
+
+
+@njit(cache=True)
+def _lengths(bags: BagVectors) -> Float64s:
+    lengths, direction = np.empty(len(bags.first)), np.empty(bags.vectors.shape[1])
+    for group in range(len(lengths)):
+        lengths[group] = put_direction(direction, group, bags)
+    return lengths
+
 
 _BATCHES = 4  # passes over the trie per yielded result
 _FULL_SCALE = 30_000.0  # 16-bit integer that represents the norm of the longest sum of word vectors
@@ -90,7 +301,6 @@ class SimilarQuestions:
             yield chunk, Neighbours(groups.bags.of_question[first[: len(chunk)]], cosines[: len(chunk)])
 
     def _answer(self, first_batch: int, last_batch: int, queries: Int32s, first: Int32s, cosines: Float64s) -> None:
-        """Answer some batches of LANES queries."""
         bags, lanes = self._groups.arrays, slice(first_batch * LANES, last_batch * LANES)
         own = directions(queries[lanes], bags)
         word_scores = bags.vectors @ (own * self._scale).T.astype(np.float32)
@@ -174,19 +384,13 @@ def _scan(
 ) -> None:
     """Visit the groups from ``start`` to ``end``.
 
-    So that the loops over lanes become vector instructions, indices are unsigned, and only the upper half of a product
-    of two 16-bit integers is kept: half the sum that a group needs to reach a threshold.
+    So that the loops over lanes become vector instructions, only the upper half of a product of two 16-bit integers is
+    kept: half the sum that a group needs to reach a threshold.
     """
-    lanes, thresholds = uintp(LANES), batch.thresholds
+    thresholds = batch.thresholds
     flags, direction = np.zeros(LANES, np.uint8), np.empty(batch.directions.shape[1], np.float64)
     for group in range(start, end):
-        row = uintp(trie.shared[group]) * lanes
-        for i in range(trie.word_starts[group], trie.word_starts[group + 1]):
-            word = uintp(trie.words[i]) * lanes
-            below = row + lanes
-            for lane in range(LANES):
-                sums[below + uintp(lane)] = sums[row + uintp(lane)] + word_scores[word + uintp(lane)]
-            row = below
+        row = add_words(group, trie, word_scores, sums)
         length = np.int32(trie.lengths[group])
         margin = np.int16(trie.margins[group])
         reached = np.int16(0)

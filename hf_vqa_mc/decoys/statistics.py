@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import kind_number, methods
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s
-from hf_vqa_mc.decoys.decoy_table import ClosedSets, LeftOut
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import ClosedSets, IndexedTriplets, LeftOut
 from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rows import RowChoices
 from hf_vqa_mc.schema import SPLITS
@@ -127,12 +126,9 @@ def _repeated(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, int]:
 def _shared_texts(sets: list[Int32s]) -> Int64s:
     """Number of texts of each row's later sets that an earlier set holds, (rows,)."""
     shared = np.zeros(len(sets[0]), np.int64)
-    for number, later in enumerate(sets):
-        for column in later.T:
-            repeats = np.zeros(len(shared), np.bool_)
-            for earlier in sets[:number]:
-                repeats |= (earlier == column[:, None]).any(axis=1)
-            shared += repeats & (column != MISSING)
+    for number, later in enumerate(sets[1:], 1):
+        earlier = np.concatenate(sets[:number], axis=1)
+        shared += ((later[:, :, None] == earlier[:, None]).any(axis=2) & (later != MISSING)).sum(axis=1)
     return shared
 
 

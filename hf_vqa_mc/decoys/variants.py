@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.decoys import VARIANTS, Method, Variant, methods
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import IndexedTriplets
 from hf_vqa_mc.decoys.rows import RowChoices, make_decoys, split_tables
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.statistics import statistics
@@ -16,8 +16,7 @@ from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.decoys.similar_questions import SimilarQuestions
-    from hf_vqa_mc.decoys.word_bags import QuestionGroups
+    from hf_vqa_mc.decoys.similar_questions import QuestionGroups, SimilarQuestions
 
 
 class BuiltVariant(NamedTuple):

@@ -60,7 +60,6 @@ class RawGraph:
 
 
 def _pixels(records: Records, name: str) -> list[int]:
-    """A column of numbers of pixels, rounded."""
     records.checked(name, lambda value: type(value) in (int, float), "a number of pixels")
     return [int(value + 0.5) if value >= 0 else -int(0.5 - value) for value in records.column(name)]
 
@@ -91,7 +90,6 @@ def genome_records(files: Files, names: Iterable[str]) -> Iterator[tuple[int, di
 
 
 def _images(file: PublishedFile) -> Iterator[tuple[int, Records]]:
-    """The id and the record of each image."""
     for batch in read_records(file):
         rows = [{"image_id": row["id"], **row} if isinstance(row, dict) and "id" in row else row for row in batch.rows]
         for image_id, row in zip(Records(rows, batch.location).whole_numbers("image_id"), rows, strict=True):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Float64s, Int32s, Int64s, NumberedTexts, starts
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, text_hashes
-from hf_vqa_mc.decoys.word_bags import LANES, NO_BAG, SEGMENT, BagTrie, WordBags
+from hf_vqa_mc.decoys.similar_questions import LANES, NO_BAG, SEGMENT, BagTrie, WordBags, add_words
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.progress import Progress, silent
@@ -244,7 +244,6 @@ def _search(
     A bag adds only its last words to the sums of the previous one: the numbers of words that it shares with the
     queries. Most bags cost one comparison with the worst of the best answers so far.
     """
-    lanes = uintp(LANES)  # unsigned, so that the loops over lanes are vectorised
     counts, sums = np.zeros(n_words * LANES, np.float32), np.zeros((trie.depth + 1) * LANES, np.float32)
     for batch in range(first_batch, last_batch):
         queries = all_queries[batch * LANES : (batch + 1) * LANES]
@@ -258,17 +257,12 @@ def _search(
         start = queries[len(queries) // 2] // SEGMENT * SEGMENT
         for step in range(len(squares)):
             bag = (start + step) % len(squares)
-            level = trie.shared[bag]
-            for word in trie.words[trie.word_starts[bag] : trie.word_starts[bag + 1]]:
-                above, own, of_word = uintp(level) * lanes, uintp(level + 1) * lanes, uintp(word) * lanes
-                level += 1
-                for lane in range(LANES):
-                    sums[own + uintp(lane)] = sums[above + uintp(lane)] + counts[of_word + uintp(lane)]
-            row, length, reached = uintp(level) * lanes, np.float32(np.sqrt(squares[bag])), False
+            row = add_words(bag, trie, counts, sums)
+            length, reached = np.float32(np.sqrt(squares[bag])), False
             for lane in range(LANES):
                 reached |= sums[row + uintp(lane)] >= bound[lane] * length
             if reached:
-                shared = sums[level * LANES : level * LANES + len(queries)]
+                shared = sums[int(row) : int(row) + len(queries)]
                 _consider(bag, shared, squares[bag], queries, answers, best_keys, best_donors, scores, bound)
         found[batch * LANES : (batch + 1) * LANES] = best_donors[: len(queries)]
         counts[:] = 0
@@ -321,7 +315,15 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     [answer, ...]}``; an answer may be a record ``{"answer": text}`` as in VQA's annotation files.
     """
     answers: dict[str, list[str]] = {}
-    for location, question_id, given in _rows(path):
+    rows: Iterator[tuple[str, str, Any]]  # location, question id, answers
+    if (start := first_character(path)) == "{":
+        rows = ((f"{path}, {name!r}", name, given) for batch in object_items(path) for name, given in batch)
+    elif start == "[":
+        columns = ((one, one.ids("question_id"), one.column("answers")) for one in read_records(path))
+        rows = ((one.location(at), ids[at], given[at]) for one, ids, given in columns for at in range(len(ids)))
+    else:
+        raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")
+    for location, question_id, given in rows:
         field = f"{location}, field 'answers'"
         if not isinstance(given, list):
             raise InputError(f"{field}: expected a list of text, found {shown(given)}")
@@ -332,17 +334,3 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     if not answers:
         raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")
     return answers
-
-
-def _rows(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """The location, question id and answers of each record."""
-    start = first_character(path)
-    if start == "{":
-        for batch in object_items(path):
-            yield from ((f"{path}, {question_id!r}", question_id, given) for question_id, given in batch)
-    elif start == "[":
-        for records in read_records(path):
-            columns = zip(records.ids("question_id"), records.column("answers"), strict=True)
-            yield from ((records.location(at), *row) for at, row in enumerate(columns))
-    else:
-        raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")

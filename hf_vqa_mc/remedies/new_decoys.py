@@ -18,7 +18,7 @@ from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.dataset.build_inputs import sentences
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int64s, Reason, starts
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import IndexedTriplets
 from hf_vqa_mc.decoys.rows import SET_COLUMNS, RowChoices, arrange, choice_orders, make_decoys
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.statistics import counts_of, set_statistics

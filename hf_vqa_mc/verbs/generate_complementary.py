@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMATS = (".jsonl", ".parquet")
-_ANSWERS = ("target", "answer", "multiple_choice_answer")
 
 
 @settings
@@ -52,10 +51,7 @@ class GenerateComplementaryResult(Result):
 
     def report(self) -> Report:
         """Counts, the states of the premises, the sources of estimates, and the files written, in sentences."""
-        figures = self.figures
-        premise, estimates = figures["premise"], figures["estimates"]
-        total = max(sum(premise.values()), 1)
-        each = figures["candidates_per_question"]
+        figures, each = self.figures, self.figures["candidates_per_question"]
         yield (
             f"{figures['questions']:,} questions, each with the {each} most similar of {figures['images']:,} images, "
             "sorted by the estimated probability that the answer is different."
@@ -65,19 +61,16 @@ class GenerateComplementaryResult(Result):
         if missing := figures["candidates_missing"]:
             wanted = each + missing // max(figures["questions"], 1)
             yield f"The dataset has too few images for the requested {wanted} candidates."
-        holds, fails, unknown, none = (
-            f"{premise[name] / total:.0%}" for name in ("holds", "fails", "unknown", "none")
+        total = max(sum(figures["premise"].values()), 1)
+        premise, estimates = (
+            ", ".join(f"{name} {count / total:.0%}" for name, count in figures[counts].items())
+            for counts in ("premise", "estimates")
         )
         yield (
-            'The premise is what a question presupposes: a ball in "What color is the ball?". It is true for '
-            f"{holds} of the images, false for {fails} (listed last) and unknown for {unknown}; for {none} the "
-            "question has no premise."
+            f'The premise is what a question presupposes, a ball in "What color is the ball?": {premise} of the '
+            "images. Those for which it fails are listed last."
         )
-        near, alone = (f"{count / total:.0%}" for count in estimates.values())
-        yield (
-            f"The probability is based on similar questions about it or similar images for {near} of the images, on "
-            f"similar questions about any image for {alone}."
-        )
+        yield f"The probability is estimated {estimates}."
         if self.output:
             yield f"wrote {self.output}"
 
@@ -126,7 +119,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
 
     known = Known(read_captions(settings.captions), *read_instances(settings.coco))
     features = ImageFeatures(settings.features)
-    triplets, split_of = _triplets(settings.dataset, settings.config)
+    triplets, splits = _triplets(settings.dataset, settings.config)
     image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]
     if features.kind.grid is not None:
         raise InputError(
@@ -136,6 +129,7 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     found, figures = complementary(
         features.take(image_ids), image_ids, triplets, k=settings.nearest, known=known, progress=progress
     )
+    split_of = dict(zip(triplets["question_id"].to_pylist(), splits, strict=True))
     names = pa.array([split_of[one] for one in found["question_id"].to_pylist()])
     found = found.set_column(found.column_names.index("split"), "split", names)
     if settings.output is not None:
@@ -143,38 +137,21 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
     return GenerateComplementaryResult(found, figures, settings.output)
 
 
-def _triplets(dataset: str, config: str) -> tuple["pa.Table", dict[str, str]]:
+def _triplets(dataset: str, config: str) -> tuple["pa.Table", list[str]]:
     """The questions of all splits with their answers, and each question's split."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    from hf_vqa_mc.data.loading import BUILT, open_tables
     from hf_vqa_mc.sources.table import triplet_table
-    from hf_vqa_mc.training.questions import questions_of_pairs
+    from hf_vqa_mc.training.questions import read_questions
 
-    opened = open_tables(dataset, config, open_ended=True, expected=BUILT)
-    tables, split_of = [], {}
-    for split, rows in opened.tables.items():
-        rows = questions_of_pairs(rows)
-        columns = {"question_id", "image_id", "question"}
-        answer = next((name for name in _ANSWERS if name in rows.column_names), None)
-        needed = columns | ({answer} if answer else {"choices", "label"})
-        if lacking := sorted(needed - set(rows.column_names)):
-            raise InputError(
-                f"{opened.locations[split]}: no column {', '.join(lacking)}; expected question_id, image_id, "
-                f"question and choices with label, or one of {', '.join(_ANSWERS)}"
-            )
-        table = rows.select(sorted(needed))
-        texts = {name: pc.cast(table[name], pa.string()).to_pylist() for name in columns}
-        if answer:
-            targets = table[answer].to_pylist()
-        else:
-            pairs = zip(table["choices"].to_pylist(), table["label"].to_pylist(), strict=True)
-            targets = [choices[label] for choices, label in pairs]
-        split_of.update(dict.fromkeys(texts["question_id"], split))
-        blank = [""] * len(targets)
-        tables.append(triplet_table(**texts, split=["test"] * len(targets), target=targets, image_file=blank))
-    return pa.concat_tables(tables), split_of
+    read, tables, splits = read_questions(dataset, config, open_ended=True), [], list[str]()
+    for split, one in read.splits.items():
+        splits += [split] * len(one)
+        texts = [read.texts[number] for number in one.texts]
+        ids = {"question_id": one.question_ids, "image_id": one.image_ids}
+        blank = {"split": ["test"] * len(one), "image_file": [""] * len(one)}
+        tables.append(triplet_table(**ids, **blank, question=texts, target=one.targets))
+    return pa.concat_tables(tables), splits
 
 
 def _content(found: "pa.Table", suffix: str) -> bytes:

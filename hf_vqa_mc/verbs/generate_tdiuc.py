@@ -2,27 +2,46 @@
 
 from pathlib import Path
 
-from hf_vqa_mc.engines.settings import GeneratedResult, TdiucInputs, TdiucSettings
+from hf_vqa_mc.engines.settings import ABSURD
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ZERO, SEED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, frame_of
 from hf_vqa_mc.text.tables import TextTable
+from hf_vqa_mc.verbs.generate_gqa import GeneratedResult
 
 
 @settings
-class GenerateTdiucSettings(TdiucSettings, TdiucInputs):
+class GenerateTdiucSettings:
     """Generate TDIUC's twelve types of questions from annotations of your own images.
 
     What COCO's files do not annotate is taken as absent: they must be complete for the images they list. Questions on
     sentiment and object utility come from people only (`--annotated`, and sentiment from imported questions).
     """
 
+    coco: tuple[Path, ...] = option(
+        "COCO instances file (.json, .gz, .xz or .zip), complete for its images; may be repeated.", default=()
+    )
+    visual_genome: Path | None = option(
+        "Folder with Visual Genome's objects, attributes, relationships, image_data, question_answers.json.",
+        default=None,
+    )
+    vqa: Path | None = option("Folder with COCO-VQA's questions and annotations, to import.", default=None)
+    annotated: tuple[Path, ...] = option(
+        "Hand-annotated questions on sentiment and utility: JSON lines with image_id, question, answer and "
+        "question_type, or a folder of TDIUC's files; may be repeated.",
+        default=(),
+    )
     output: Path = option("Folder to write, in TDIUC's layout.")
     overwrite: bool = overwrite_option()
+    absurd: int = option("Absurd questions per image.", default=ABSURD, check=AT_LEAST_ZERO, panel=ADVANCED)
+    seed: int = option("Random seed.", default=0, check=SEED)
 
     def __post_init__(self) -> None:
-        """Convert and validate; names the option in an InputError."""
-        TdiucInputs.__post_init__(self)
+        check_options(self)
+        if not (self.coco or self.visual_genome or self.vqa or self.annotated):
+            add = "add --coco FILE, --visual-genome DIR, --vqa DIR or --annotated FILE"
+            raise InputError(f"no annotations given: {add}")
 
 
 class GenerateTdiucResult(GeneratedResult):
@@ -65,7 +84,4 @@ def generate_tdiuc(settings: GenerateTdiucSettings, progress: Progress) -> Gener
     """
     from hf_vqa_mc.engines.tdiuc.generate import generate
 
-    statistics = generate(
-        subset(settings, TdiucInputs), settings.output, subset(settings, TdiucSettings), progress, settings.overwrite
-    )
-    return GenerateTdiucResult(settings.output.resolve(), statistics)
+    return GenerateTdiucResult(settings.output.resolve(), generate(**vars(settings), progress=progress))

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, ChoiceKind, Method, Variant
-from hf_vqa_mc.decoys.decoy_table import DecoyTable, new_memory, try_targets
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import DecoyTable, IndexedTriplets, new_memory, try_targets
 from hf_vqa_mc.errors import CountMismatch
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy

@@ -7,7 +7,7 @@ import pytest
 
 from hf_vqa_mc.decoys import closed_set_builder
 from hf_vqa_mc.decoys.candidates import MISSING
-from hf_vqa_mc.decoys.indexed_triplets import IndexedTriplets
+from hf_vqa_mc.decoys.decoy_table import IndexedTriplets
 from hf_vqa_mc.decoys.propensity_model import Propensities
 from hf_vqa_mc.decoys.set_rows import SCALE, may_share, rows_of, swap_rows
 from hf_vqa_mc.decoys.settings import Settings

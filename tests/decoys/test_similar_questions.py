@@ -11,8 +11,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.similar_questions import SEGMENT, SimilarQuestions
-from hf_vqa_mc.decoys.word_bags import NO_BAG, group_questions
+from hf_vqa_mc.decoys.similar_questions import NO_BAG, SEGMENT, SimilarQuestions, group_questions
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 from tests.decoys.literal_method import TIE

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hf_vqa_mc import engines
-from hf_vqa_mc.engines.gqa import ontology, own_ontology
+from hf_vqa_mc.engines.gqa import ontology
 from hf_vqa_mc.engines.tdiuc import coco, imported, words
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
@@ -60,10 +60,10 @@ def test_templates_of_a_list_are_distinct_questions_and_name_known_phrases_only(
 
 
 def test_nouns_refer_to_nouns_and_are_listed_once_in_a_category() -> None:
-    listed = [*own_ontology.CATEGORIES.items(), ("", own_ontology.NO_CATEGORY)]
+    listed = [*ontology.CATEGORIES.items(), ("", ontology.NO_CATEGORY)]
     names = {name for _, one in listed for name in one.names()}
     for category, one in listed:
-        assert set(one.above) | {category} - {""} <= own_ontology.CATEGORIES.keys()
+        assert set(one.above) | {category} - {""} <= ontology.CATEGORIES.keys()
         assert one.kinds_of.keys() <= names
         groups = [one.nouns, one.mass, one.plural, one.unique, one.sometimes, *one.kinds_of.values()]
         singles = [name for group in groups for name in group if group not in (one.mass, one.plural)]
@@ -71,11 +71,11 @@ def test_nouns_refer_to_nouns_and_are_listed_once_in_a_category() -> None:
 
 
 def test_values_refer_to_values() -> None:
-    file = own_ontology.VALUES
+    file = ontology.VALUES
     types, untyped = file.read("types", LISTS), file.read("untyped", tuple[str, ...])
     values = {value for of_type in types.values() for value in of_type} | set(untyped)
     assert all(len(set(of_type)) == len(of_type) for of_type in (*types.values(), untyped))
-    assert file["nouns"] | own_ontology.ADJECTIVES.keys() <= values
+    assert file["nouns"] | ontology.ADJECTIVES.keys() <= values
     places = {place for group in file.read("places", tuple[tuple[str, ...], ...]) for place in group}
     nearby, alike_one = file.read("places nearby", LISTS), file.read("alike one", LISTS)
     assert nearby.keys() | {place for near in nearby.values() for place in near} <= places
@@ -84,7 +84,7 @@ def test_values_refer_to_values() -> None:
     assert len(named & values) > 0.8 * len(named), "the others are values of GQA's list"
 
 
-@pytest.mark.parametrize("file", [own_ontology.VALUES, ontology.KINDS])
+@pytest.mark.parametrize("file", [ontology.VALUES, ontology.KINDS])
 def test_a_group_of_alike_names_has_each_once(file: Vocabulary) -> None:
     assert all(len(set(group)) == len(group) > 1 for group in file.read("alike", tuple[tuple[str, ...], ...]))
 

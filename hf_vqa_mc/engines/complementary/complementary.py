@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import Float32s, Float64s, Int32s, Int64s, starts
-from hf_vqa_mc.decoys.word_bags import WordBags
+from hf_vqa_mc.decoys.similar_questions import WordBags
 from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
@@ -39,7 +39,7 @@ from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.schema import check_triplets
 from hf_vqa_mc.text.normalisation import comparable, words
 
-_QUERIES, _IMAGES = 1024, 4096  # block sizes; memory besides the features depends on them, not on the number of images
+_QUERIES = 128  # rows of the matrix of distances that are in memory at once
 _ROUNDING = 2.0**-24
 """Unit roundoff of float32 (Higham 2002, Sect. 3.1: the error of a dot product of n pairs is about n times this)."""
 
@@ -51,59 +51,29 @@ class Nearest(NamedTuple):
     distances: Float64s  # (images, k): Euclidean
 
 
-def check_features(features: Float32s, image_ids: Sequence[str]) -> None:
-    """Raise InputError unless the vector of each image is finite."""
-    for start in range(0, len(features), _IMAGES):
-        broken = np.flatnonzero(~np.isfinite(features[start : start + _IMAGES]).all(axis=1))
-        if len(broken):
-            name = image_ids[start + broken[0]]
-            what = f"the features of the image with image_id {name!r} are not finite (NaN or infinity)"
-            raise InputError(f"{what}; run vqa-mc features again")
-
-
-def nearest_images(features: Float32s, k: int, progress: Callable[[int], None] | None = None) -> Nearest:
+def nearest_images(features: Float32s, k: int, progress: Callable[[int], None] = lambda done: None) -> Nearest:
     """Find the k other images nearest to each image by Euclidean distance of finite features (images, dim)."""
     n, k = len(features), min(k, max(len(features) - 1, 0))
     found = Nearest(np.full((n, k), -1, np.int32), np.full((n, k), np.inf))
-    if not k:
-        return found
     # centred, and scaled to a largest value of 1, against cancellation and overflow
-    blocks = [features[start : start + _IMAGES] for start in range(0, n, _IMAGES)]
-    centre = np.sum([block.sum(axis=0, dtype=np.float64) for block in blocks], axis=0) / n
-    scale = 1.0 / (max(float(np.abs(block - centre).max(initial=0.0)) for block in blocks) or 1.0)
+    centred = features - features.mean(axis=0, dtype=np.float64).astype(np.float32)
+    centred /= np.abs(centred).max(initial=0.0) or 1.0
+    lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred, dtype=np.float64))
     slack = (features.shape[1] + 16) * _ROUNDING
-    for start in range(0, n, _QUERIES):
-        queries = features[start : start + _QUERIES]
-        mine, squares = _centred(queries, centre, scale)
-        rows, parts = np.arange(len(queries)), []
-        upper = np.full((len(queries), k), np.inf)  # the smallest upper bounds so far
-        for first in range(0, n, _IMAGES):
-            theirs, their_squares = _centred(features[first : first + _IMAGES], centre, scale)
-            about = squares[:, None] + their_squares - 2.0 * (mine @ theirs.T)
-            error = slack * (np.sqrt(squares)[:, None] + np.sqrt(their_squares)) ** 2
-            own = start + rows - first
-            is_here = (own >= 0) & (own < len(theirs))
-            about[rows[is_here], own[is_here]] = np.inf
-            upper = np.partition(np.hstack((upper, about + error)), k - 1)[:, :k]
-            lower = about - error
-            row, column = np.nonzero(lower <= upper[:, k - 1 :])
-            parts.append((row, first + column, lower[row, column]))
-        row, column, bound = map(np.concatenate, zip(*parts, strict=True))
-        near = bound <= upper[row, k - 1]
-        order = np.lexsort((column[near], row[near]))
-        for at, images in enumerate(np.split(column[near][order], np.searchsorted(row[near][order], rows[1:]))):
-            differences = queries[at].astype(np.float64) - features[images]
+    for start in range(0, n if k else 0, _QUERIES):
+        own = np.arange(start, min(start + _QUERIES, n))
+        about = lengths[own, None] ** 2 + lengths**2 - 2.0 * (centred[own] @ centred.T)
+        about[own - start, own] = np.inf
+        error = slack * (lengths[own, None] + lengths) ** 2
+        upper = np.partition(about + error, k - 1)[:, k - 1 : k]
+        for image, is_near in zip(own.tolist(), about - error <= upper, strict=True):
+            near = np.flatnonzero(is_near)
+            differences = features[image].astype(np.float64) - features[near]
             exact = np.cumsum(differences * differences, axis=1)[:, -1]
             best = np.argsort(exact, kind="stable")[:k]
-            found.images[start + at], found.distances[start + at] = images[best], np.sqrt(exact[best])
-        if progress:
-            progress(min(start + _QUERIES, n))
+            found.images[image], found.distances[image] = near[best], np.sqrt(exact[best])
+        progress(int(own[-1]) + 1)
     return found
-
-
-def _centred(features: Float32s, centre: Float64s, scale: float) -> tuple[Float32s, Float64s]:
-    exact = (features - centre) * scale
-    return exact.astype(np.float32), np.einsum("ij,ij->i", exact, exact)
 
 
 N_CANDIDATES = 24  # nearest images shown to a worker (Goyal et al. 2017, Sect. 3)
@@ -152,7 +122,9 @@ def complementary(
     questions about images without features are left out and counted. Returns a table ``COMPLEMENTARY``, in the order
     of the triplets, and statistics for JSON.
     """
-    check_features(features, image_ids)
+    if len(broken := np.flatnonzero(~np.isfinite(features).all(axis=1))):
+        what = f"the features of the image with image_id {image_ids[broken[0]]!r} are not finite (NaN or infinity)"
+        raise InputError(f"{what}; run vqa-mc features again")
     given = check_triplets(triplets, "triplets")["image_id"].to_pylist()
     images = pd.Index(list(image_ids), dtype=object).get_indexer(pd.Index(given, dtype=object)).astype(np.int32)
     if not (images >= 0).any():
@@ -230,7 +202,6 @@ def _priors(questions: Sequence[str], bags: WordBags, answers: Int32s) -> Float6
 
 @njit(cache=True)
 def _cosine(one: int, other: int, words_of: Int32s, word_starts: Int64s, squares: Int64s) -> float:
-    """Cosine of the word counts of two bags."""
     if one < 0 or other < 0:
         return 0.0
     if one == other:

@@ -40,7 +40,6 @@ class _Image:
     suggested: frozenset[str]  # kinds and categories that may be there unannotated
     context: Mapping[str, float]  # how likely kinds are in such an image
     absent: dict[str, bool] = field(default_factory=dict)  # by kind
-    near: dict[str, dict[str, float]] = field(default_factory=dict)  # absent kinds with weights, by kind nearby
 
 
 class Distractors:
@@ -102,23 +101,17 @@ class Distractors:
             seen = [self._counts.get(("values", name, kind), Counter(_POSITIONS.get(kind, ()))) for name in above]
         if not values or kind not in self.ontology.exclusive:
             return None
-        rivals = self.ontology.values.get(kind, ())
-        for counts in seen:
-            others = [one for one in counts if one in rivals]
-            unlike = [one for one in others if not any(self.ontology.alike(one, value) for value in values)]
-            wanted = {one: float(counts[one]) for one in unlike}
-            if wanted:
-                return _drawn(wanted, rng)
-        return None
+        rivals, alike = self.ontology.values.get(kind, ()), self.ontology.alike
+        lacking = ({one: float(n) for one, n in of.items() if one in rivals} for of in seen)
+        unlike = ({one: of[one] for one in of if not any(alike(one, value) for value in values)} for of in lacking)
+        return _drawn(next(filter(None, unlike), {}), rng)
 
     def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
         """The name of an object that is certainly absent, but frequent in images with an object like ``near``."""
-        image, kind = self._image(graph), self._kind(graph.objects[near])
-        if kind not in image.near:
-            counts, total = self._counts.get(("together", kind), Counter()), self._kinds[kind] + _SMOOTHING
-            weights = ((self._usual_name[other], counts[other] / total) for other in self._likely_near(kind))
-            image.near[kind] = self._absent_from(graph, weights)
-        return _drawn(image.near[kind], rng)
+        kind = self._kind(graph.objects[near])
+        counts, total = self._counts.get(("together", kind), Counter()), self._kinds[kind] + _SMOOTHING
+        weights = ((self._usual_name[other], counts[other] / total) for other in self._likely_near(kind))
+        return _drawn(self._absent_from(graph, weights), rng)
 
     def related(self, graph: SceneGraph, object_id: str, relation: str, side: str, rng: SeededRng) -> str | None:
         """A plausible name for the end ``side`` ("s": subject) of a relation, of what the image certainly lacks."""
@@ -170,7 +163,6 @@ class Distractors:
         return _drawn(weights, rng)
 
     def _absent_from(self, graph: SceneGraph, weighted: Iterable[tuple[str, float]]) -> dict[str, float]:
-        """The first of the names that no object in the image can have."""
         absent = ((name, weight) for name, weight in weighted if self.certainly_absent(graph, name))
         return dict(islice(absent, LIKELIEST))
 
@@ -209,7 +201,6 @@ class Distractors:
 
 
 def _sorted(weights: Mapping[str, float]) -> list[str]:
-    """Names by weight, descending; ties by name."""
     return sorted(weights, key=lambda name: (-weights[name], name))
 
 

@@ -75,16 +75,14 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
     statements = [Statement(question, graph, ontology) for question in questions]
     only = list(dict.fromkeys(chain.from_iterable(statement.references for statement in statements)))
     numbers: dict[Fact, int] = {}  # of the facts that settle questions
-    about: dict[object, list[Fact]] = defaultdict(list)
     settles: dict[int, list[tuple[int, frozenset[int]]]] = defaultdict(list)  # fact to questions, other facts needed
     for question, statement in enumerate(statements):
         for way in statement.ways(only):
-            for fact in way:
-                if fact not in numbers:
-                    numbers[fact] = len(numbers)
-                    about[_about_what(fact)].append(fact)
-            first, *others = (numbers[fact] for fact in way)
+            first, *others = (numbers.setdefault(fact, len(numbers)) for fact in way)
             settles[first].append((question, frozenset(others)))
+    about: dict[object, list[Fact]] = defaultdict(list)
+    for fact in numbers:
+        about[_about_what(fact)].append(fact)
 
     @cache
     def implied(fact: Fact) -> list[int]:
@@ -94,7 +92,8 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
         pairs = ((one, other) for one in same for other in about.get(_about_what(one), ()))
         return [numbers.get(fact, -1), *(numbers[other] for one, other in pairs if _implies(ontology, one, other))]
 
-    contents = [(statement.question.answer, frozenset(statement.facts)) for statement in statements]
+    codes: dict[object, int] = {}
+    contents = [codes.setdefault((one.question.answer, frozenset(one.facts)), len(codes)) for one in statements]
     keys = [(frozenset(one.references), content) for one, content in zip(statements, contents, strict=True)]
     alike: dict[object, list[int]] = defaultdict(list)
     for question, key in enumerate(keys):
@@ -104,12 +103,10 @@ def entailments(questions: Sequence[Question], graph: SceneGraph, ontology: Onto
         known = set(chain.from_iterable(map(implied, statement.all_facts())))
         settled = {other for fact in known for other, needed in settles.get(fact, ()) if needed <= known}
         entailed.append(sorted(settled.union(alike[keys[question]]) - {question}))
-    codes = {content: code for code, content in enumerate(dict.fromkeys(contents))}
-    return Entailments(entailed, [alike[key] for key in keys], [codes[content] for content in contents])
+    return Entailments(entailed, [alike[key] for key in keys], contents)
 
 
 def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
-    """Whether all objects of one kind are of another."""
     return other in (ANYTHING, kind) or (kind in ontology.nouns and ontology.isa(kind, other))
 
 
@@ -142,13 +139,11 @@ def _objects(fact: Fact) -> Iterator[str]:
 
 
 def _about_what(fact: Fact) -> object:
-    """What a fact and those that it may imply have in common."""
     which = {"exact": "value", "name": "kind"}.get(fact.which, fact.which)
     return which, fact.objects, fact.what[:1] if which == "value" else ()
 
 
 def _implies(ontology: Ontology, fact: Fact, other: Fact) -> bool:
-    """Whether a fact implies another one about the same."""
     one, another = fact.what[-1], other.what[-1]
     match fact.which, other.which:
         case "some", "some":
@@ -213,7 +208,6 @@ class Statement:
         return object_id
 
     def _subject(self, step: Step) -> str:
-        """The scene or the only object of a step's input."""
         return self._only(step.inputs[0]) if step.inputs[0] in self._described else SCENE
 
     def _claim(self, index: int) -> Claim:
@@ -248,8 +242,7 @@ class Statement:
                 return self._exists(self._described[step.inputs[0]], step.inputs[0], answer)
             case "verify rel", (name, relation, side):
                 return self._exists(self._related(step, name, relation, side), index, answer)
-        sign = OPPOSITE[answer] if step.operation == "different" else answer
-        return self._alike(step, step.argument[0], sign)
+        return self._alike(step, step.argument[0], OPPOSITE[answer] if step.operation == "different" else answer)
 
     def _exists(self, described: Described, index: int, answer: str) -> Fact:
         if answer == NO:
@@ -264,25 +257,23 @@ class Statement:
 
     def _chosen(self, key: str, kind: str, options: Sequence[str]) -> Claim:
         """What the scene or an object is, of all values or of some options."""
-        facts: list[Fact]
         if kind == NAME:
             name, ontology = self.graph.objects[key].name, self.ontology
-            signs = [YES if ontology.isa(name, one) else NO for one in options]
-            pairs = zip(map(ontology.kind, options), signs, strict=True)
-            facts = [Fact("kind", (key,), (of,), sign) for of, sign in pairs] or [Fact("name", (key,), (name,))]
-            return facts, [(fact,) for fact in facts]
-        scene = self.graph.scene
-        values = (scene[kind],) if key == SCENE else self.graph.objects[key].values.get(kind, ())
-        facts = [Fact("value", (key,), (kind, one), YES if one in values else NO) for one in options or values[:1]]
-        stated = facts if options and key != SCENE else [Fact("exact", (key,), (kind, values[0]))]
+            signs = {ontology.kind(one): YES if ontology.isa(name, one) else NO for one in options}
+            stated = [Fact("kind", (key,), (of,), sign) for of, sign in signs.items()]
+            stated = facts = stated or [Fact("name", (key,), (name,))]
+        else:
+            scene = self.graph.scene
+            values = (scene[kind],) if key == SCENE else self.graph.objects[key].values.get(kind, ())
+            facts = [Fact("value", (key,), (kind, one), YES if one in values else NO) for one in options or values[:1]]
+            stated = facts if options and key != SCENE else [Fact("exact", (key,), (kind, values[0]))]
         return stated, [(fact,) for fact in facts]
 
     def _chosen_relation(self, step: Step, index: int, name: str, relations: Sequence[str], side: str) -> Claim:
         anchor, found = self._only(step.inputs[0]), self.question.found[index][0]
         subject, target = (found, anchor) if side == "s" else (anchor, found)
-        signs = [YES if self.graph.related(subject, relation, target) else NO for relation in relations]
-        related = [self._related(step, name, relation, side) for relation in relations]
-        facts = [self._exists(one, index, sign) for one, sign in zip(related, signs, strict=True)]
+        signs = {one: YES if self.graph.related(subject, one, target) else NO for one in relations}
+        facts = [self._exists(self._related(step, name, one, side), index, sign) for one, sign in signs.items()]
         return facts, [(fact,) for fact in facts]
 
     def _compared(self, step: Step, comparative: str) -> Claim:
@@ -304,12 +295,12 @@ class Statement:
         for described, object_id in self.references:
             yield Fact("only", (object_id,), (described,))
             yield from described.facts(object_id)
-        referred = {object_id for _, object_id in self.references}
-        existing = [described for described in self.witnesses if Fact("some", (), (described,)) in self.facts]
-        often = Counter(chain.from_iterable(self.witnesses[described] for described in existing))
+        existing = [one for one in self.witnesses if Fact("some", (), (one,)) in self.facts]
+        often = Counter(chain.from_iterable(self.witnesses[one] for one in existing))
+        often.update(object_id for _, object_id in self.references)
         for described in existing:
             witness, *others = self.witnesses[described]
-            if not others and often[witness] == 1 and witness not in referred:
+            if not others and often[witness] == 1:
                 yield from described.facts(witness)
 
     def ways(self, only: Sequence[tuple[Described, str]]) -> list[Way]:

@@ -13,12 +13,11 @@ from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.own_ontology import VALUES
+from hf_vqa_mc.engines.gqa.ontology import VALUES, Ontology
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 
 _NAMING = {"select", "relate", "verify rel", "choose rel"}  # Their published argument ends with the objects found.
-_TYPED = {"filter", "verify", "choose", "same", "different"}  # Their published name ends with the type.
+_TYPED = {"filter", "verify", "choose", "same", "different", "compare"}  # Their published name ends with the type.
 
 
 class Step(NamedTuple):
@@ -63,10 +62,8 @@ def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str
     steps: list[dict[str, object]] = []
     for step, ids in zip(program, found, strict=True):
         name, argument = step.operation, step.argument
-        if name == "compare":
-            name = f"choose {argument[0]}"
-        elif name in _TYPED:
-            name, argument = f"{name} {argument[0]}".strip(), argument[1:]
+        if name in _TYPED:
+            name, argument = f"{'choose' if name == 'compare' else name} {argument[0]}".strip(), argument[1:]
         text = ",".join(argument)
         match step.operation, argument:
             case "filter", (value, negated):
@@ -77,8 +74,6 @@ def published(program: Program, found: Sequence[Sequence[str]]) -> list[dict[str
                 text = f"{noun},{one}|{other},{side}"
             case "exist", _:
                 text = "?"
-            case "compare", _:
-                text = ""
         if step.operation in _NAMING and argument != ("scene",):
             text += f" ({','.join(ids) or '-'})"
         steps.append({"operation": name, "argument": text, "dependencies": list(step.inputs)})
@@ -204,7 +199,6 @@ class Executor:
         return results
 
     def _values(self, key: str, kind: str) -> tuple[str, ...]:
-        """The values of an object, or of the scene, of a type; for "name" its name."""
         if key == SCENE:
             return (self.graph.scene[kind],) if kind in self.graph.scene else ()
         thing = self.graph.objects[key]
@@ -235,11 +229,11 @@ class Executor:
         objects, ontology = self.graph.objects, self.ontology
         certain = tuple(key for key, thing in objects.items() if ontology.isa(thing.name, name))
         possible = [key for key, thing in objects.items() if ontology.may_be(thing.name, name)]
-        return Found(certain, (*possible, *([LEFT_OUT] * self._may_lack(name)))), certain
+        return Found(certain, (*possible, *self._left_out(name))), certain
 
-    def _may_lack(self, name: str) -> bool:
-        """Whether an object of this name may have been left out of the graph."""
-        return any(self.ontology.may_be(kind, name) for kind in self.graph.unclear)
+    def _left_out(self, name: str) -> list[str]:
+        """LEFT_OUT if an object of this name may have been left out of the graph."""
+        return [LEFT_OUT] if any(self.ontology.may_be(kind, name) for kind in self.graph.unclear) else []
 
     def _filter(self, inputs: Inputs, kind: str, value: str, negated: str) -> Result:
         (found,) = inputs
@@ -255,36 +249,28 @@ class Executor:
         anchor = _only(inputs)
         if anchor is None:
             return UNSETTLED
-        certain, possible = [], []
-        for key, thing in self.graph.objects.items():
-            if key == anchor or not self.ontology.may_be(thing.name, name):
-                continue
-            answer = self.holds(key, relation, anchor) if side == "s" else self.holds(anchor, relation, key)
-            if answer != NO:
-                possible.append(key)
-                if answer == YES and self.ontology.isa(thing.name, name):
-                    certain.append(key)
+        others = {key: one.name for key, one in self.graph.objects.items() if self.ontology.may_be(one.name, name)}
+        others.pop(anchor, None)
+        ends = {key: (key, anchor) if side == "s" else (anchor, key) for key in others}
+        holds = {key: self.holds(one, relation, other) for key, (one, other) in ends.items()}
+        certain = tuple(key for key in others if holds[key] == YES and self.ontology.isa(others[key], name))
         words = self.ontology.relations[relation]
         if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
-            possible = certain
-        else:
-            possible += [LEFT_OUT] * self._may_lack(name)
-        return Found(tuple(certain), tuple(possible)), tuple(certain)
+            return Found(certain, certain), certain
+        return Found(certain, (*(key for key in others if holds[key] != NO), *self._left_out(name))), certain
 
     def _ask(self, inputs: Inputs, kind: str, *options: str) -> Result:
         """The value of the only object or the scene; with one option whether it has it, with two which of them."""
         key = _only(inputs)
         if key is None:
             return UNSETTLED
-        used = () if key == SCENE else (key,)
-        if not options:
-            values = self._values(key, kind)
-            return (values[0] if len(values) == 1 else None), used
-        answers = [self.has_value(key, kind, option) for option in options]
-        if len(options) == 1:
-            return answers[0], used
-        chosen = [option for option, answer in zip(options, answers, strict=True) if answer == YES]
-        return (chosen[0] if len(chosen) == 1 and None not in answers else None), used
+        used, values = () if key == SCENE else (key,), self._values(key, kind)
+        if options:
+            answers = {option: self.has_value(key, kind, option) for option in options}
+            if len(options) == 1:
+                return answers[options[0]], used
+            values = () if None in answers.values() else tuple(one for one in options if answers[one] == YES)
+        return (values[0] if len(values) == 1 else None), used
 
     def _verify_relation(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         value, ids = self._relate(inputs, name, relation, side)

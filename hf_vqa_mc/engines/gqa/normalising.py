@@ -5,8 +5,7 @@ Hudson and Manning 2019. What cannot be used is left out and counted:
 - ``image: no objects``: the image gives no graph.
 - ``object: ...``: no name, an unknown or vague one (thing, part), an empty box, a box outside the image, a duplicate
   (merged). A box that extends beyond the image is cut. If no word of a name is known, no object of the image is
-  referred to by its category ("the animal"), as there may be another one; if the name has other than Latin letters,
-  only certain objects are asked about.
+  referred to by its category ("the animal"), as there may be another one.
 - ``name: ...``: how a name was read; nothing is lost.
 - ``value: ...``: unknown; impossible for such a thing (water that is drinking); contradicted by another one (open,
   closed); color of a patterned object, which is kept without its type, as there may be other colors.
@@ -16,16 +15,18 @@ Hudson and Manning 2019. What cannot be used is left out and counted:
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, permutations
+from typing import NamedTuple, TypeAlias
 
-from hf_vqa_mc.engines.gqa.edges import clean_relations, folded
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Noun, Ontology
-from hf_vqa_mc.engines.gqa.own_ontology import is_participle
-from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject, scene_of, sides_of
+import numpy as np
+import scipy
+
+from hf_vqa_mc.engines.gqa.ontology import PREPOSITIONS, RELATIONS, Noun, Ontology, is_participle
+from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject, is_left_of, scene_of, sides_of
 from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, overlap
 from hf_vqa_mc.engines.vocabulary import Vocabulary, is_surely_plural, singular_of
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -51,9 +52,6 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
         words.update(named[next(ends, len(named)) + 1 :] if key in things else named)  # of "leg of a chair" the chair
     known = (_known(word, ontology) for word in words - _WORDS["stop words"])  # a toy car may be called a car
     unclear = {ontology.nouns[name].kind for name in known if name and not ontology.nouns[name].vague}
-    unknown = [thing.name for thing in raw.objects.values() if _is_unknown(thing.name, ontology)]
-    if not all(folded(name).isascii() for name in unknown):  # it may mean any noun
-        unclear |= {name for name in KINDS["vague"] if name in ontology.nouns and ontology.nouns[name].vague}
     same = _duplicates(things, ontology)
     problems["object: the same one twice"] += len(same)
     for duplicate, key in same.items():
@@ -72,13 +70,13 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     known_scene = {kind: value for kind, value in given.items() if value and kind in ontology.attributes[value].types}
     problems.update(f"image: unknown {kind}" for kind in given.keys() - known_scene.keys())
     scene = scene_of(list(made.values()), known_scene, image_values, size, ontology)
-    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), bool(unknown))
+    unknown = any(_is_unknown(thing.name, ontology) for thing in raw.objects.values())
+    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), unknown)
 
 
 def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[dict[str, RawObject], list[str]]:
     """The objects with names, values and boxes as they are used, without relations, and the values of the image."""
-    things: dict[str, RawObject] = {}
-    image_values: list[str] = []
+    things, image_values = dict[str, RawObject](), list[str]()
     for key, thing in raw.objects.items():
         found = [clean_value(text, ontology) for text in thing.attributes]
         values = [value for value in found if value is not None]
@@ -186,31 +184,23 @@ def clean_value(text: str, ontology: Ontology) -> str | None:
         words = words[1:]
     while words and words[-1] in _WORDS["after values"]:
         words = words[:-1]
-    for tried in (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words)):
-        if tried in ontology.attributes:
-            return tried
-        if tried in ontology.value_aliases:
-            return ontology.value_aliases[tried]
-    return None
+    spellings = (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words))
+    found = (one if one in ontology.attributes else ontology.value_aliases.get(one) for one in spellings)
+    return next(filter(None, found), None)
 
 
 def _is_unknown(name: str, ontology: Ontology) -> bool:
     """Whether the ontology knows neither a name nor any of its words: "zzyzx"."""
     words = [word for word in plain(name).split() if word not in _WORDS["stop words"]]
-    if not words:
-        return bool(name.strip()) and not folded(name).isascii()
-    return clean_name(name, ontology).name is None and not any(_known(word, ontology) for word in words)
+    return bool(words) and not clean_name(name, ontology).name and not any(_known(word, ontology) for word in words)
 
 
 class Cleaned(NamedTuple):
     """A name in the ontology's words."""
 
-    name: str | None  # None if the ontology has no such noun
+    name: str | None = None  # None if the ontology has no such noun
     values: tuple[str, ...] = ()
     note: str = ""  # how it was found, for the count of problems
-
-
-UNKNOWN = Cleaned(None, (), "unknown")
 
 
 def clean_name(text: str, ontology: Ontology) -> Cleaned:
@@ -223,7 +213,7 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     while len(words) > 1 and words[0] in _WORDS["stop words"]:
         words = words[1:]
     if not words or (set(words) & _WORDS["sentences"] and " ".join(words) not in ontology.nouns):
-        return UNKNOWN
+        return Cleaned()
     found = _known(" ".join(words), ontology)
     if found:
         return Cleaned(found)
@@ -231,31 +221,28 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     if end:
         shorter = clean_name(" ".join(words[:end]), ontology)
         noun = ontology.nouns.get(shorter.name or "")
-        return UNKNOWN if noun is None or noun.vague else shorter._replace(note="phrase")
+        return Cleaned() if noun is None or noun.vague else shorter._replace(note="phrase")
     for split in range(1, len(words)):
         name = _known(" ".join(words[split:]), ontology)
         values = _values(words[:split], ontology) if name else None
         if name and values is not None:
             return Cleaned(name, values, "values in the name")
-    last = _known(words[-1], ontology) if len(words) <= LONGEST else None
-    if (
-        last
+    last = _known(words[-1], ontology)
+    reads_as_last = (
+        len(words) <= LONGEST
         and words[0] not in _WORDS["after it"]
         and not any(map(is_participle, words[:-1]))
         and words[-1] not in _WORDS["no heads"]
         and not set(words[:-1]) & _WORDS["not themselves"]
         and not any(_is_another(joint.join(words[-2:]), words[-1]) for joint in ("_", ""))
-    ):
-        return Cleaned(last, (), "read as its last word")
-    return UNKNOWN
+    )
+    return Cleaned(last, (), "read as its last word") if last and reads_as_last else Cleaned()
 
 
 def _known(name: str, ontology: Ontology) -> str | None:
     for tried in (name, name.replace("-", " "), name.replace("-", "")):
-        if tried in ontology.nouns:
-            return tried
-        if tried in ontology.name_aliases:
-            return ontology.name_aliases[tried]
+        if known := tried if tried in ontology.nouns else ontology.name_aliases.get(tried):
+            return known
     singular = singular_of(name)
     if singular and is_surely_plural(name):
         noun = ontology.nouns.get(ontology.name_aliases.get(singular, singular))
@@ -295,3 +282,178 @@ def _is_another(form: str, last: str) -> bool:
         return False
     above = wordnet.ancestors[wordnet.ancestor_starts[senses[0]] : wordnet.ancestor_starts[senses[0] + 1]].tolist()
     return not set(above) & set(wordnet.nouns.senses(last))
+
+
+Edge: TypeAlias = tuple[str, str, str]  # subject, relation, object
+
+RULES = Vocabulary("gqa/edges")
+_SPELLINGS = RELATIONS.read("spellings", dict[str, str])
+_NOT_BOTH = RULES.read("not both", tuple[frozenset[str], ...])
+_WAYS = {
+    name: (way, direction == "forward")
+    for way, directions in RULES.read("one way", dict[str, dict[str, tuple[str, ...]]]).items()
+    for direction, names in directions.items()
+    for name in names
+}
+"""Relation to its way, and whether the subject comes first."""
+_PREPOSITIONS = sorted(_WAYS, key=len, reverse=True)
+
+
+def clean_relations(
+    raw: RawGraph, things: Mapping[str, RawObject], same: Mapping[str, str], ontology: Ontology, problems: Counter[str]
+) -> dict[str, set[tuple[str, str]]]:
+    """(Relation, object) by subject, of the file and implied, without inconsistent ones; ``same``: duplicates."""
+    edges: set[Edge] = set()
+    problems["relation: of an object that is not there"] += raw.lost
+    for key, thing in raw.objects.items():
+        for text, target in thing.relations:
+            edge = _edge((key, text, target), raw, things, same, ontology)
+            if isinstance(edge, str):
+                problems[f"relation: {edge}"] += 1
+            else:
+                edges.add(edge)
+    edges |= {(other, back, key) for key, name, other in edges if (back := ontology.relations[name].inverse)}
+    wrong = _contradictions(edges, things, ontology)
+    problems["relation: contradicted by another"] += len(wrong)
+    edges -= wrong
+    circling = in_cycles(edges)
+    problems["relation: in a cycle"] += len(circling)
+    edges -= circling
+    together = touching(edges)
+    kept = {key: set[tuple[str, str]]() for key in things}
+    for subject, name, target in edges:
+        if name in (LEFT, RIGHT) and frozenset((subject, target)) in together:
+            problems["relation: a side of what it touches"] += 1
+        else:
+            kept[subject].add((name, target))
+    for key, other in combinations(sorted(kept, key=lambda key: things[key].box[0]), 2):  # left and right by boxes
+        near = is_left_of(things[key].box, things[other].box, raw.width)
+        if near and (key, RIGHT, other) not in edges and frozenset((key, other)) not in together:
+            kept[key].add((LEFT, other))
+            kept[other].add((RIGHT, key))
+    return kept
+
+
+def _edge(
+    edge: Edge, raw: RawGraph, things: Mapping[str, RawObject], same: Mapping[str, str], ontology: Ontology
+) -> Edge | str:
+    """A relation in the ontology's words, or the reason why it is left out."""
+    subject, text, target = edge
+    if target not in raw.objects:
+        return "to an object that is not there"
+    one, other = same.get(subject, subject), same.get(target, target)
+    if one not in things or other not in things:
+        return "of an object that was left out"
+    if one == other:
+        return "to itself"
+    name, nouns = cleaned_relation(text), [ontology.nouns[things[key].name] for key in (one, other)]
+    if not name or name not in ontology.relations:
+        return "unknown" if name else "says nothing"
+    return "sounds unnatural" if _is_unnatural(nouns[0], name, nouns[1]) else (one, name, other)
+
+
+def _is_unnatural(subject: Noun, relation: str, target: Noun) -> bool:
+    above, below = {subject.kind, *subject.parents}, {target.kind, *target.parents}
+    if relation in (LEFT, RIGHT):
+        return False
+    if above & RULES["parts"]:
+        if below & (RULES["living"] | {"vehicle"}) or subject.kind in RULES["always parts"]:
+            return relation not in RULES["of parts"]  # the tail attached to the giraffe
+        return relation not in RULES["of hands"] and relation.split()[0].endswith("ing")  # the hand hugging a bear
+    if above & RULES["living"] and below & RULES["worn"]:
+        return relation in RULES["not to clothes"]  # the woman in a shirt
+    if above & RULES["living"] and below & RULES["parts"]:
+        return True
+    return relation == "wearing" and bool(below & (RULES["parts"] | RULES["living"]))
+
+
+def _contradictions(edges: set[Edge], things: Mapping[str, RawObject], ontology: Ontology) -> set[Edge]:
+    """All relations that contradict another one or the boxes, as either may be wrong."""
+    pairs: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for key, name, other in edges:
+        pairs[key, other].add(name)
+    wrong: set[Edge] = set()
+    for (key, other), names in list(pairs.items()):
+        middle, other_middle = (2 * box[0] + box[2] for box in (things[key].box, things[other].box))
+        impossible = {LEFT} if middle > other_middle else {RIGHT} if middle < other_middle else set()
+        for name in names:
+            words = ontology.relations[name]
+            reverse = words.inverse != name and (name in pairs[other, key] or words.inverse in names)
+            against = any(rival in words.excludes or name in ontology.relations[rival].excludes for rival in names)
+            against |= any(name in ones and names & others for ones, others in permutations(_NOT_BOTH))
+            if (reverse and name not in RULES["mutual"]) or against or name in impossible:
+                wrong.add((key, name, other))
+    wrong |= {(target, ontology.relations[name].inverse, subject) for subject, name, target in wrong}
+    return wrong & edges
+
+
+def in_cycles(edges: Iterable[Edge]) -> set[Edge]:
+    """The relations of one direction (on and on top of; above and, reversed, below) that form a cycle."""
+    directed, ends = [], []
+    for edge in edges:
+        name = next((name for name in _PREPOSITIONS if edge[1] == name or edge[1].endswith(f" {name}")), "")
+        if name:
+            way, forward = _WAYS[name]
+            directed.append(edge)
+            ends.append([f"{way} {edge[0]}", f"{way} {edge[2]}"][:: 1 if forward else -1])
+    if not ends:
+        return set()
+    names, (ones, others) = np.unique(np.transpose(ends), return_inverse=True)
+    graph = scipy.sparse.coo_array((np.ones(len(ones)), (ones, others)), shape=(len(names), len(names)))
+    _, part = scipy.sparse.csgraph.connected_components(graph, connection="strong")
+    return {edge for edge, circles in zip(directed, part[ones] == part[others], strict=True) if circles}
+
+
+def touching(edges: Set[Edge]) -> set[frozenset[str]]:
+    """The pairs of objects that touch (rider and horse, a person and what is worn): neither is left of the other."""
+    pairs = set()
+    carried: dict[str, set[str]] = defaultdict(set)
+    for one, name, other in edges:
+        first, _, rest = name.partition(" ")
+        verb_touches = first in RULES["touching verbs"] and not (first in RULES["postures"] and rest)
+        if verb_touches or name in RULES["touching"] or rest in RULES["touching"]:
+            pairs.add(frozenset((one, other)))
+        if name in RULES["carries"]:
+            carried[one].add(other)
+    found = set(pairs)
+    for owner, things in carried.items():
+        near = {owner}.union(things, *(pair for pair in pairs if owner in pair))
+        found |= {frozenset((thing, other)) for thing in things for other in near if thing != other}
+    return found
+
+
+_THIRD_PERSON = re.compile(r"^([a-z]+?)(?:(ie)s|(sse|she|che|xe|zze)s|s)$")
+_INVISIBLE = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and invisible characters.
+
+
+def folded(text: str) -> str:
+    """NFKD letters without accents, marks and invisible characters."""
+    if text.isascii():
+        return text
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in _INVISIBLE)
+
+
+def cleaned_relation(text: str) -> str:
+    """An annotator's relation in the form that follows "is" (wearing, for wears); "" if it has no meaning."""
+    words = re.sub(r"[^a-z ]", " ", folded(text).lower()).split()
+    while words and words[0] in ("is", "are", "was", "were", "be", "being", "been", "currently"):
+        words = words[1:]
+    while len(words) > 1 and words[-1] in ("a", "an", "the", "his", "her", "its", "their", "one", "two", "some"):
+        words = words[:-1]
+    if words and words[0] not in PREPOSITIONS:
+        words[0] = _participle(words[0])
+    name = " ".join(words)
+    name = _SPELLINGS.get(name, name)
+    return "" if name in RELATIONS["says nothing"] else name
+
+
+def _participle(word: str) -> str:
+    """The present participle of a verb (wearing of wears and wear); other words unchanged."""
+    found = _THIRD_PERSON.match(word)
+    stem = found[1] + ("y" if found[2] else (found[3] or "")) if found else ""
+    base = next((base for base in (word, stem, stem.removesuffix("e")) if base in RELATIONS["verbs"]), "")
+    if base in RELATIONS["doubled"]:
+        return base + base[-1] + "ing"
+    shorter = "ly" if base == "lie" else base[:-1] if base.endswith("e") and not base.endswith("ee") else base
+    return f"{shorter}ing" if base else word

@@ -14,15 +14,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import KINDS, Attribute, Noun, Ontology, both_numbers, similar_kinds
-from hf_vqa_mc.engines.gqa.own_ontology import (
+from hf_vqa_mc.engines.gqa.ontology import (
     ADJECTIVES,
     CATEGORIES,
+    KINDS,
     VALUE_SPELLINGS,
     VALUES,
+    Attribute,
+    Noun,
+    Ontology,
+    both_numbers,
     is_participle,
     own_ontology,
     scene_attributes,
+    similar_kinds,
     similar_values,
 )
 from hf_vqa_mc.engines.vocabulary import PLURALS, Vocabulary, plural_of, singular_of
@@ -180,7 +185,6 @@ def _similar_kinds(lines: list[_Line], nouns: Mapping[str, Noun], aliases: Mappi
 
 
 def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
-    """The attributes, and other words to their values."""
     rows: dict[str, tuple[tuple[str, ...], dict[str, list[str]], list[str]]] = {}
     coarse: dict[str, set[str]] = defaultdict(set)
     for value, fields in _rows(path, ";", "value;count;types;marks as in GQA's list of attributes", str.isdigit):

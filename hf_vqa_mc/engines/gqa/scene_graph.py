@@ -126,21 +126,16 @@ def scene_of(
         scene.setdefault("location", "outdoors")
     if indoors >= 2 and not outdoors:
         scene.setdefault("location", "indoors")
-    place = _place(objects, kinds, scene.get("location"), size)
-    if place and "place" in ontology.attributes[place].types:
-        scene.setdefault("place", place)
-    return scene
-
-
-def _place(objects: Sequence[SceneObject], kinds: set[str], location: str | None, size: tuple[int, int]) -> str | None:
     places: set[str] = set()
-    if location == "outdoors":
+    if scene.get("location") == "outdoors":
         wide = {name: part * size[0] * size[1] for name, part in _WIDE_PLACES.items()}
         places = {one.name for one in objects if one.name in wide and one.box[2] * one.box[3] >= wide[one.name]}
-    elif location == "indoors" and kinds.isdisjoint(SIGNS["not of homes"]):
+    elif scene.get("location") == "indoors" and kinds.isdisjoint(SIGNS["not of homes"]):
         places = {name for name, of_room in _ROOMS.items() if kinds & of_room}
         places -= {name for name in places if len(places) == 1 and len(kinds & _ROOMS[name]) < _FEWEST[name]}
-    return places.pop() if len(places) == 1 else None
+    if len(places) == 1 and "place" in ontology.attributes[min(places)].types:
+        scene.setdefault("place", *places)
+    return scene
 
 
 def read_graphs(path: Path, problems: Counter[str]) -> Iterator[RawGraph]:

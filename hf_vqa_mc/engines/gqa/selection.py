@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys.rng import GAMMA, SeededRng, mixed
-from hf_vqa_mc.engines.settings import GqaSettings
+from hf_vqa_mc.engines.settings import SHARES
 from hf_vqa_mc.io.progress import Progress, silent
 
 # Ours, since the paper (Sect. 3.5, appendix B) gives no numbers:
@@ -188,14 +188,16 @@ class Selected:
     beyond: Mapping[str, int]  # level to groups in which the most frequent of several answers exceeds its bound
 
 
-def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progress = silent) -> Selected:
+def select_balanced(
+    table: QuestionTable, shares: Mapping[str, float] = SHARES, seed: int = 0, progress: Progress = silent
+) -> Selected:
     """The questions of the balanced dataset.
 
     Which questions of an answer are kept depends on the seed, the image's id and the question's number, not on their
     order. Of an answer in a global group, the questions most over-represented in their local group are removed first.
     """
     rows = table.rows
-    bases = np.array([SeededRng(settings.seed, one, "selection").bits() for one in table.names["image"]], np.uint64)
+    bases = np.array([SeededRng(seed, one, "selection").bits() for one in table.names["image"]], np.uint64)
     with np.errstate(over="ignore"):
         states: Any = bases[rows["image"]] + rows["number"].astype(np.uint64) * np.uint64(GAMMA)
     bits = np.asarray(mixed(states))
@@ -225,7 +227,7 @@ def select_balanced(table: QuestionTable, settings: GqaSettings, progress: Progr
         "redundant": lambda: None,
         "balanced globally": lambda: _balance(levels["global"], kept),
         "balanced locally": lambda: _balance(levels["local"], kept),
-        "sampled by type": lambda: _sample_types(table, kept, settings, bits),
+        "sampled by type": lambda: _sample_types(table, kept, shares, seed, bits),
     }
     back = 0
     for number, (name, step) in enumerate(steps.items(), 1):
@@ -263,11 +265,13 @@ def _balance(level: AnswerCells, kept: Bools) -> None:
     kept[level.questions[chosen & (level.rank(chosen) >= np.repeat(most, level.counts))]] = False
 
 
-def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits: NDArray[np.uint64]) -> None:
+def _sample_types(
+    table: QuestionTable, kept: Bools, wanted: Mapping[str, float], seed: int, bits: NDArray[np.uint64]
+) -> None:
     """Remove as few questions of the named types as possible until each type has its share."""
     rows = table.rows
     names = table.names["structural"]
-    shares = {names.index(name): share for name, share in settings.shares.items() if name in names}
+    shares = {names.index(name): share for name, share in wanted.items() if name in names}
     counts = np.bincount(rows["structural"][kept], minlength=len(names))
     limits = [counts[code] / share for code, share in shares.items() if counts[code]]
     free, others = 1 - sum(shares.values()), counts.sum() - counts[[*shares]].sum()
@@ -276,7 +280,7 @@ def _sample_types(table: QuestionTable, kept: Bools, settings: GqaSettings, bits
     if not shares or not limits:
         return
     indices = np.flatnonzero(kept)
-    turn = _turns(table, indices, bits, settings.seed)
+    turn = _turns(table, indices, bits, seed)
     for code, share in shares.items():
         of_type = np.flatnonzero(rows["structural"][indices] == code)
         of_type = of_type[np.lexsort((bits[indices[of_type]], turn[of_type]))]

@@ -7,7 +7,7 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Collected, Outcome, subse
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import Vocabulary, with_article
 from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.scoring.tdiuc_types import COUNTING, POSITION, PRESENCE, SCENE, SPORT, SUBORDINATE
 from hf_vqa_mc.sources.files import PublishedFile, member_names
@@ -56,64 +57,6 @@ class CocoImage(NamedTuple):
         return frozenset(one.name for one in self.instances)
 
 
-class CocoAnnotations:
-    """The annotations of all files."""
-
-    def __init__(self, made: Collected) -> None:
-        self.left_out = Counter[str]()
-        self._made = made
-        self._sizes: dict[int, tuple[int, int, frozenset[str]]] = {}
-        self._stems: dict[int, str] = {}
-        self._instances = defaultdict[int, dict[int, Instance]](dict)  # by image, by annotation id
-
-    def __len__(self) -> int:
-        """The number of images."""
-        return len(self._sizes)
-
-    def read(self, file: PublishedFile) -> None:
-        """Add a file's images and objects; count those that another file listed before."""
-        listed: dict[int, tuple[int, int, PurePosixPath]] = {}  # width, height and file name
-        names: dict[int, str] = {}
-        rows: list[tuple[Any, ...]] = []
-        for field, records in read_lists(file, ("images", "annotations", "categories")):
-            if field == "images":
-                paths = map(PurePosixPath, records.filled_texts("file_name"))
-                sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), paths, strict=True)
-                listed.update(zip(records.whole_numbers("id"), sizes, strict=True))
-            elif field == "categories":
-                names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
-            else:
-                columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
-                rows += zip(*columns, records.column("area"), records.lists("bbox", 4), strict=True)
-        unknown = sorted({*names.values()} - COCO_OBJECTS.keys())
-        if unknown or not names:
-            lacks = "field 'categories': expected a list of categories, found none"
-            wrong = unknown_name("category", unknown[0], COCO_OBJECTS) if unknown else lacks
-            raise InputError(f"{file.location}: {wrong}")
-        for image_id, (width, height, path) in listed.items():
-            *size, annotated = self._sizes.get(image_id, (width, height, frozenset()))
-            stem = path.stem.rpartition("_")[2]  # later releases have no COCO_val2014_ in it
-            if size != [width, height] or self._stems.setdefault(image_id, stem) != stem:
-                raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
-            self.left_out["images listed in another file too"] += image_id in self._sizes
-            self._sizes[image_id] = (width, height, annotated.union(names.values()))
-            self._made.add_image(image_id, "coco", subset_in(path.name) or subset_in(file.name), file.location)
-        for what, column, ids in (("image", 1, listed.keys()), ("category", 2, names.keys())):
-            if unlisted := {row[column] for row in rows} - ids:
-                lost = f"{what} {min(unlisted)} is annotated, but not listed"
-                raise InputError(f"{file.location}: {lost}; use a whole file")
-        for number, image_id, category, crowd, area, box in rows:
-            mine = self._instances[image_id]
-            self.left_out["objects listed in another file too"] += number in mine
-            mine.setdefault(number, Instance._make((names[category], float(area), *map(float, box), bool(crowd))))
-
-    def __iter__(self) -> Iterator[CocoImage]:
-        """The images that have objects, sorted by id, each with its objects sorted by id."""
-        self.left_out["images without any annotated object"] = len(self._sizes) - len(self._instances)
-        for image_id, of_image in sorted(self._instances.items()):
-            yield CocoImage(image_id, *self._sizes[image_id], [of_image[number] for number in sorted(of_image)])
-
-
 def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
     """The instance files at paths: plain, .gz or .xz; for a .zip, all members called instances*.json."""
     found = []
@@ -130,6 +73,59 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
             raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
         found += wanted
     return found
+
+
+def read_coco(files: Sequence[PublishedFile], made: Collected, progress: Progress = silent) -> list[CocoImage]:
+    """The images of all files that have objects, by id, each with its objects by id; counts what is listed again."""
+    images: dict[int, tuple[int, int, str]] = {}  # width, height and name
+    annotated = defaultdict[int, frozenset[str]](frozenset)
+    instances = defaultdict[int, dict[int, Instance]](dict)  # by image, by annotation id
+    for number, file in enumerate(files, 1):
+        listed: dict[int, tuple[int, int, PurePosixPath]] = {}
+        names: dict[int, str] = {}
+        rows: list[tuple[Any, ...]] = []
+        for field, records in read_lists(file, ("images", "annotations", "categories")):
+            if field == "images":
+                paths = map(PurePosixPath, records.filled_texts("file_name"))
+                sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), paths, strict=True)
+                listed.update(zip(records.whole_numbers("id"), sizes, strict=True))
+            elif field == "categories":
+                names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
+            else:
+                columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
+                rows += zip(*columns, records.column("area"), records.lists("bbox", 4), strict=True)
+        _check(file.location, names, {"image": (listed, 1), "category": (names, 2)}, rows)
+        for image_id, (width, height, path) in listed.items():
+            known = (width, height, path.stem.rpartition("_")[2])  # later releases have no COCO_val2014_ in the name
+            if images.setdefault(image_id, known) != known:
+                raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
+            made.left_out["coco: images listed in another file too"] += image_id in annotated
+            annotated[image_id] |= set(names.values())
+            made.add_image(image_id, "coco", subset_in(path.name) or subset_in(file.name), file.location)
+        for key, image_id, category, crowd, area, box in rows:
+            made.left_out["coco: objects listed in another file too"] += key in instances[image_id]
+            one = Instance._make((names[category], float(area), *map(float, box), bool(crowd)))
+            instances[image_id].setdefault(key, one)
+        progress("reading COCO", number, len(files))
+    made.left_out["coco: images without any annotated object"] = len(images) - len(instances)
+    return [
+        CocoImage(image_id, *images[image_id][:2], annotated[image_id], [objects[key] for key in sorted(objects)])
+        for image_id, objects in sorted(instances.items())
+    ]
+
+
+def _check(
+    location: str, names: Mapping[int, str], ids: Mapping[str, tuple[Container[int], int]], rows: list[tuple[Any, ...]]
+) -> None:
+    """Raise InputError unless a file has COCO's categories, and all that its annotations name."""
+    unknown = sorted({*names.values()} - COCO_OBJECTS.keys())
+    if unknown or not names:
+        lacks = "field 'categories': expected a list of categories, found none"
+        wrong = unknown_name("category", unknown[0], COCO_OBJECTS) if unknown else lacks
+        raise InputError(f"{location}: {wrong}")
+    for what, (known, column) in ids.items():
+        if unlisted := {row[column] for row in rows if row[column] not in known}:
+            raise InputError(f"{location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file")
 
 
 SCENES = Vocabulary("tdiuc/scenes")

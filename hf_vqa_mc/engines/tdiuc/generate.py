@@ -2,16 +2,23 @@
 
 import json
 from collections import Counter
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hf_vqa_mc.engines.settings import FOLDERS, TdiucInputs, TdiucSettings
-from hf_vqa_mc.engines.tdiuc.coco import CocoAnnotations, absent_objects, ask_coco, coco_files
-from hf_vqa_mc.engines.tdiuc.genome import QUESTIONS, ask_genome, read_genome, read_image_ids
-from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_genome, import_vqa
+from hf_vqa_mc.engines.settings import ABSURD, FOLDERS
+from hf_vqa_mc.engines.tdiuc.coco import absent_objects, ask_coco, coco_files, read_coco
+from hf_vqa_mc.engines.tdiuc.imported import (
+    QUESTIONS,
+    ask_genome,
+    import_annotated,
+    import_genome,
+    import_vqa,
+    read_genome,
+    read_image_ids,
+)
 from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.engines.visual_genome import PARTS
@@ -34,56 +41,54 @@ TOP_ANSWERS = 50  # answers of a type in the statistics: the paper's figure 3 ha
 
 
 def generate(
-    inputs: TdiucInputs,
     output: Path,
-    settings: TdiucSettings | None = None,
-    progress: Progress = silent,
+    *,
+    coco: Sequence[Path] = (),
+    visual_genome: Path | None = None,
+    vqa: Path | None = None,
+    annotated: Sequence[Path] = (),
+    absurd: int = ABSURD,
+    seed: int = 0,
     overwrite: bool = False,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Generate a dataset in TDIUC's layout; returns the content of its ``statistics.json``."""
-    settings = settings or TdiucSettings()
     check_output(output, FOLDERS[ENGINE], overwrite)
-    folders = filter(None, [inputs.visual_genome, inputs.vqa])
-    check_outside(output, "output", [*inputs.coco, *inputs.annotated, *folders])
-    made = Collected(settings.seed)
+    check_outside(output, "output", [*coco, *annotated, *filter(None, [visual_genome, vqa])])
+    made = Collected(seed)
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
-    coco = CocoAnnotations(made)
-    files = coco_files(inputs.coco)
-    for number, file in enumerate(files, 1):
-        coco.read(file)
-        progress("reading COCO", number, len(files))
-    if inputs.visual_genome is not None:
+    images = read_coco(coco_files(coco), made, progress)
+    if visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
-        _ask_of_genome(Folder(inputs.visual_genome), mentioned, made)
+        _ask_of_genome(Folder(visual_genome), mentioned, made)
         progress("reading Visual Genome", 1, 1)
-    if inputs.vqa is not None:
+    if vqa is not None:
         progress("importing VQA", 0, 1)
-        import_vqa(Folder(inputs.vqa), made)
+        import_vqa(Folder(vqa), made)
         progress("importing VQA", 1, 1)
-    for path in inputs.annotated:
+    for path in annotated:
         import_annotated(path, made)
     for one in made.questions:
         if one.origin != "genome_generated" and one.answer not in NEGATIVE:
             mentioned.setdefault(one.image_id, set()).update(objects_named(f"{one.question} {one.answer}"))
     absent: dict[int, frozenset[str]] = {}  # the objects that each image provably lacks
     shared: dict[frozenset[str], frozenset[str]] = {}
-    for number, image in enumerate(coco, 1):
+    for number, image in enumerate(images, 1):
         others = frozenset(mentioned.get(image.image_id, ()))
         ask_coco(image, others, made)
         lacking = frozenset(absent_objects(image, others))
         absent[image.image_id] = shared.setdefault(lacking, lacking)
-        if number % 1000 == 0 or number == len(coco):
-            progress("asking of COCO's images", number, len(coco))
-    made.left_out.update({f"coco: {reason}": count for reason, count in coco.left_out.items()})
+        if number % 1000 == 0 or number == len(images):
+            progress("asking of COCO's images", number, len(images))
     questions = settled(made)
-    questions = with_absurd(questions, absent, settings.absurd, made, progress)
+    questions = with_absurd(questions, absent, absurd, made, progress)
     if questions.empty:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in made.left_out.most_common(3) if count)
         why = f" ({reasons})" if reasons else ""
         raise InputError(f"no question can be generated from these annotations{why}; give more images")
     questions = questions.assign(subset=questions["image_id"].map(made.subset))
     statistics = {
-        "settings": asdict(settings),
+        "settings": {"absurd": absurd, "seed": seed},
         "visual_genome_image_ids": f"those from {GENOME_OFFSET} on are {GENOME_OFFSET} + Visual Genome's id",
         **_statistics(questions, made),
         "left_out": {reason: count for reason, count in sorted(made.left_out.items()) if count},
@@ -138,7 +143,6 @@ def _write_questions(folder: Path, questions: pd.DataFrame, progress: Progress) 
 
 
 def _statistics(questions: pd.DataFrame, made: Collected) -> dict[str, Any]:
-    """Questions per type, origin and split; answers of each type with their entropy in bits."""
     types: dict[str, dict[str, Any]] = {}
     for name in QUESTION_TYPES:
         of_type = questions[questions["question_type"] == name]

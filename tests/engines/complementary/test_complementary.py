@@ -1,13 +1,24 @@
-"""Candidates for complementary images: selection, order and statistics."""
+"""Candidates for complementary images: nearest images as by brute force, selection, order, statistics; given files."""
 
+import json
+import lzma
 import math
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from hf_vqa_mc.engines.complementary.complementary import COMPLEMENTARY, complementary
+from hf_vqa_mc.engines.complementary.complementary import (
+    COMPLEMENTARY,
+    complementary,
+    nearest_images,
+    read_captions,
+    read_instances,
+)
 from hf_vqa_mc.engines.complementary.premise import Known
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.normalisation import comparable, words
@@ -132,6 +143,14 @@ def test_questions_on_images_without_features_are_counted():
     assert figures["left_out"] == {"no features of the image": 1}
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_features_that_are_not_finite_are_an_error(value):
+    features = ON_A_LINE.copy()
+    features[1] = value
+    with pytest.raises(InputError, match="image_id 'i1' are not finite"):
+        complementary(features, IDS, WEATHER)
+
+
 def test_features_of_another_datasets_images_are_refused():
     with pytest.raises(InputError, match=r"no question is about an image with features: .*'i0'.*'x'"):
         complementary(ON_A_LINE[:1], ["x"], WEATHER)
@@ -163,3 +182,126 @@ def test_questions_without_a_premise_have_premise_none():
     assert "fails" in found["premise"][1].as_py()
     assert figures["premise"]["none"] == 3
     assert sum(figures["premise"].values()) == 6
+
+
+def brute_force(features, k):
+    exact = features.astype(np.float64)
+    images, distances = [], []
+    for position, one in enumerate(exact):
+        squares = ((exact - one) ** 2).sum(axis=1)
+        order = [other for other in np.argsort(squares, kind="stable").tolist() if other != position][:k]
+        images.append(order)
+        distances.append(np.sqrt(squares[order]))
+    return np.array(images, np.int32).reshape(len(features), -1), np.array(distances).reshape(len(features), -1)
+
+
+def check(features, k):
+    found = nearest_images(features, k)
+    images, distances = brute_force(features, k)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+    np.testing.assert_array_equal(found.images, images)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=st.integers(-2, 2)))
+def test_the_nearest_images_are_those_of_brute_force_and_ties_are_in_order(features):
+    check(features, 5)
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (1000.0, 0.01), (0.0, 1e18), (0.0, 1e-18)])
+def test_they_are_exact_where_a_product_of_float32_is_not(offset, scale):
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(20, 64))
+    features = centres.repeat(15, axis=0) + rng.normal(size=(300, 64)) * 1e-4
+    check((offset + features * scale).astype(np.float32), 24)
+
+
+def test_blocks_do_not_show_in_the_result(monkeypatch):
+    features = np.random.default_rng(1).integers(0, 3, (101, 4)).astype(np.float32)
+    whole = nearest_images(features, 7)
+    monkeypatch.setattr("hf_vqa_mc.engines.complementary.complementary._QUERIES", 8)
+    for one, other in zip(nearest_images(features, 7), whole, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_images_that_are_all_the_same_are_near_in_their_order():
+    found = nearest_images(np.ones((5, 3), np.float32), 2)
+    assert found.images.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1]]
+    assert (found.distances == 0).all()
+
+
+def test_an_image_alone_has_no_neighbours():
+    found = nearest_images(np.ones((1, 3), np.float32), 24)
+    assert found.images.shape == found.distances.shape == (1, 0)
+
+
+INSTANCES = {
+    "images": [{"id": 1}, {"id": 2}],
+    "categories": [{"id": 7, "name": "dog"}, {"id": 8, "name": "fire hydrant"}],
+    "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 1, "category_id": 7}],
+}
+
+
+def written(folder, value, name="file.json"):
+    path = folder / name
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def test_instances_are_read_and_an_image_may_have_none(tmp_path):
+    there, categories = read_instances([written(tmp_path, INSTANCES)])
+    assert there == {"1": {"dog"}, "2": set()}
+    assert categories == {"dog", "fire hydrant"}
+
+
+def test_real_coco_files_are_read(real_data):
+    there, categories = read_instances([real_data / "coco" / "COCO128__instances_train2017.json.xz"])
+    assert len(categories) == 80
+    assert len(there) >= 126
+    captions = read_captions([real_data / "coco" / "COCO_MINI__captions_val2017.json.xz"])
+    assert sum(map(len, captions.values())) > len(captions) > 0
+
+
+def test_a_real_truncated_file_is_refused(real_data):
+    with pytest.raises(InputError, match="the file is truncated"):
+        read_instances([real_data / "coco" / "minyus100__instances_val2014.json.xz"])
+
+
+def test_captions_of_several_files_are_joined(tmp_path):
+    one = written(tmp_path, {"annotations": [{"image_id": 1, "caption": "a"}]}, "one.json")
+    two = tmp_path / "two.json.xz"
+    two.write_bytes(lzma.compress(json.dumps({"annotations": [{"image_id": 1, "caption": "b"}]}).encode()))
+    assert read_captions([one, two]) == {"1": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "complaint"),
+    [
+        ("[", "expected a JSON object"),
+        ([], "expected a JSON object"),
+        ({"images": []}, "expected a field 'categories'"),
+        ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
+        (
+            {**INSTANCES, "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 3, "category_id": 7}]},
+            "image 3 is annotated, but not in the list 'images': the file is truncated",
+        ),
+        ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
+        ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a JSON object"),
+    ],
+)
+def test_instances_that_are_not_coco_s_are_refused(tmp_path, file, complaint):
+    with pytest.raises(InputError, match=complaint):
+        read_instances([written(tmp_path, file)])
+
+
+def test_files_with_different_categories_are_refused(tmp_path):
+    other = written(tmp_path, {**INSTANCES, "categories": INSTANCES["categories"][:1]}, "other.json")
+    with pytest.raises(InputError, match="its 1 categories are not the"):
+        read_instances([written(tmp_path, INSTANCES), other])
+
+
+def test_a_missing_file_and_a_caption_that_is_no_text_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
+        read_captions([tmp_path / "none.json"])
+    with pytest.raises(InputError, match=r"annotations\[0\], field 'caption'"):
+        read_captions([written(tmp_path, {"annotations": [{"image_id": 1, "caption": 3}]})])

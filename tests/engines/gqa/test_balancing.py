@@ -19,11 +19,8 @@ from hf_vqa_mc.engines.gqa.selection import (
     select_balanced,
     smoothed,
 )
-from hf_vqa_mc.engines.settings import GqaSettings
-from hf_vqa_mc.errors import InputError
 
 COUNTS = st.lists(st.integers(1, 400), min_size=1, max_size=12).map(lambda counts: sorted(counts, reverse=True))
-DEFAULT = GqaSettings()
 TYPES = ("query", "verify", "logical", "choose", "compare")
 
 
@@ -126,13 +123,6 @@ def pushed_further(counts, kept, last):
     return any(counts[index] == counts[index + 1] for index in range(last + 1))
 
 
-def test_a_skewed_group_becomes_markedly_more_even():
-    counts = [round(10_000 / rank**1.5) for rank in range(1, 13)]
-    kept = kept_of(counts)
-    assert entropy(kept) > 1.2 * entropy(counts)
-    assert kept[0] <= sum(kept[1:])
-
-
 def test_two_answers_keep_similar_counts():
     assert kept_of([900, 300]) == [315, 300]
 
@@ -157,7 +147,7 @@ def test_entropy_of_groups_is_in_bits():
 @settings(max_examples=60, deadline=None)
 @given(tables(), st.sampled_from([{}, {"verify": 0.2, "logical": 0.1}, {"query": 0.5}]))
 def test_at_both_levels_order_stays_and_entropy_does_not_fall(table, shares):
-    kept = select_balanced(table, GqaSettings(shares=shares, seed=3)).kept
+    kept = select_balanced(table, shares=shares, seed=3).kept
     for groups, is_global in ((table.rows["global_group"], True), (table.rows["local_group"], False)):
         for every, left in per_group(groups, table.rows["answer"], kept).values():
             for one, count in every.items():
@@ -172,33 +162,28 @@ def test_at_both_levels_order_stays_and_entropy_does_not_fall(table, shares):
 @given(tables(), st.integers(0, 2**32))
 def test_the_selection_does_not_depend_on_the_order_of_questions(table, seed):
     order = np.random.default_rng(seed).permutation(len(table.rows))
-    kept = select_balanced(table, DEFAULT).kept
-    assert select_balanced(table._replace(rows=table.rows[order]), DEFAULT).kept.tolist() == kept[order].tolist()
+    kept = select_balanced(table).kept
+    assert select_balanced(table._replace(rows=table.rows[order])).kept.tolist() == kept[order].tolist()
 
 
 def test_another_seed_takes_other_questions():
     rows = [(number // 50, number % 50, 0, 0, 0, int(number % 10 == 0), number) for number in range(1000)]
-    kept = [select_balanced(table_of(rows), GqaSettings(seed=seed)).kept for seed in (0, 0, 1)]
+    kept = [select_balanced(table_of(rows), seed=seed).kept for seed in (0, 0, 1)]
     assert (kept[0] == kept[1]).all()
     assert kept[0].sum() == kept[2].sum() and (kept[0] != kept[2]).any()
 
 
 def test_one_of_several_questions_with_the_same_content_stays():
     rows = [(0, number, 0, -1, number, 0, number // 3) for number in range(9)]
-    selected = select_balanced(table_of(rows), GqaSettings(shares={}))
+    selected = select_balanced(table_of(rows), shares={})
     assert [int(selected.kept[index : index + 3].sum()) for index in (0, 3, 6)] == [1, 1, 1]
     assert selected.removed["redundant"] == 6
-
-
-def test_the_same_content_about_two_images_is_not_redundant():
-    rows = [(number, 0, 0, -1, number, 0, 5) for number in range(9)]
-    assert select_balanced(table_of(rows), GqaSettings(shares={})).kept.all()
 
 
 def test_types_have_the_fractions_of_the_settings():
     rows = [(number // 40, number % 40, number % 2, -1, number % 50, number % 3, number) for number in range(6000)]
     table = table_of(rows)
-    selected = select_balanced(table, GqaSettings(shares={"verify": 0.2}))
+    selected = select_balanced(table, shares={"verify": 0.2})
     verify = (table.rows["structural"][selected.kept] == 1).sum() / selected.kept.sum()
     assert verify == pytest.approx(0.2, abs=0.02)
     assert selected.kept[table.rows["structural"] == 0].all()
@@ -206,18 +191,14 @@ def test_types_have_the_fractions_of_the_settings():
 
 def test_removed_and_kept_questions_add_up():
     rows = [(n // 50, n % 50, n % 3, n % 2, n % 7, int(n % 13 == 0), n // 2) for n in range(2000)]
-    selected = select_balanced(table_of(rows), DEFAULT)
+    selected = select_balanced(table_of(rows))
     assert sum(selected.removed.values()) + selected.kept.sum() == 2000
     assert all(count >= 0 for count in selected.removed.values())
 
 
-def test_no_questions_are_selected_from_none():
-    assert select_balanced(table_of([]), DEFAULT).kept.tolist() == []
-
-
 def test_a_group_without_a_global_label_is_balanced_locally():
     rows = [(n, 0, 1, -1, 0, int(n % 10 == 0), n) for n in range(1000)]
-    left = Counter(table_of(rows).rows["answer"][select_balanced(table_of(rows), GqaSettings(shares={})).kept])
+    left = Counter(table_of(rows).rows["answer"][select_balanced(table_of(rows), shares={}).kept])
     assert left[1] == 100 and 100 < left[0] <= 110
 
 
@@ -226,7 +207,7 @@ def test_global_quotas_are_taken_where_an_answer_is_most_frequent():
     rows = [(n, 0, 0, 0, 0, 0, n) for n in range(900)] + [(900 + n, 0, 0, 0, 0, 1, n) for n in range(60)]
     rows += [(960 + n, 0, 0, 0, 1, n % 2, n) for n in range(400)]
     table = table_of(rows)
-    kept = select_balanced(table, GqaSettings(shares={})).kept
+    kept = select_balanced(table, shares={}).kept
     assert kept[960:].sum() >= 350
     assert kept[:900].sum() < 300
 
@@ -237,16 +218,3 @@ def test_cells_are_in_falling_order_of_their_questions():
     assert (cells.groups.tolist(), cells.starts.tolist()) == ([0, 1], [0, 1, 3])
     assert cells.counts.tolist() == [1, 3, 1]
     assert cells.questions.tolist() == [3, 0, 1, 5, 2]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"shares": {"verfy": 0.2}}, "did you mean 'verify'"),
-        ({"shares": {"verify": 0}}, "verify is 0"),
-        ({"shares": {"verify": 0.7, "query": 0.7}}, "add up to 1.4"),
-    ],
-)
-def test_options_out_of_range_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        GqaSettings(**options)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import Executor
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
+from hf_vqa_mc.engines.gqa.ontology import own_ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject
 
 ONTOLOGY = own_ontology()
@@ -109,15 +109,6 @@ def test_parts_and_clothes_suggest_their_owners() -> None:
 def test_what_the_name_of_a_dropped_object_mentions_is_not_absent() -> None:
     graph = SceneGraph("1", 9, 9, _graph([("dog", "red")], []).objects, {}, frozenset({"banana"}))
     assert not DECOYS.certainly_absent(graph, "banana") and DECOYS.certainly_absent(graph, "car")
-
-
-def test_a_value_of_no_exclusive_type_has_no_decoy() -> None:
-    thing = SceneObject("0", "man", (0, 0, 9, 9), {"activity": ("reading",), "": ("smiling",)}, frozenset())
-    graph = SceneGraph("1", 9, 9, {"0": thing})
-    decoys = Distractors([graph, graph], ONTOLOGY)
-    assert decoys.attribute(graph, "0", "activity", SeededRng(0)) is None
-    assert decoys.attribute(graph, "0", "", SeededRng(0)) is None
-    assert decoys.attribute(graph, "0", "color", SeededRng(0)) is None
 
 
 def test_decoys_of_the_scene_are_those_of_other_images() -> None:

@@ -170,13 +170,6 @@ def test_questions_with_the_same_content_and_references_are_equivalent_and_entai
     assert 2 in found.entailed[0] and 0 in found.entailed[2] and 0 in found.entailed[1]
 
 
-def test_the_same_question_by_another_reference_has_the_same_content_but_is_not_equivalent():
-    programs = [QUESTIONS[name] for name in ("what color is the apple", "what color is the fruit", "is the apple red")]
-    found = entailments([question(program) for program in programs], GRAPH, ONTOLOGY)
-    assert found.content[0] == found.content[1] != found.content[2]
-    assert found.equivalent == [[0], [1], [2]]
-
-
 def test_no_question_entails_itself_and_each_is_equivalent_to_itself():
     questions = [question(program) for program in QUESTIONS.values()]
     found = entailments(questions, GRAPH, ONTOLOGY)
@@ -186,10 +179,6 @@ def test_no_question_entails_itself_and_each_is_equivalent_to_itself():
         set(alike) - {index} <= set(entailed)
         for index, (alike, entailed) in enumerate(zip(found.equivalent, found.entailed, strict=True))
     )
-
-
-def test_no_questions_have_no_entailments():
-    assert entailments([], GRAPH, ONTOLOGY) == ([], [], [])
 
 
 RED, SMALL = (then(FRUIT, "filter", *value, "") for value in (("color", "red"), ("size", "small")))

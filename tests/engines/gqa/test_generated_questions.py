@@ -132,9 +132,3 @@ def test_balanced_questions_of_an_image_rarely_have_the_same_program(made):
     balanced = [record for record in made(False)[0].values() if record["isBalanced"]]
     programs = Counter((record["imageId"], record["semanticStr"]) for record in balanced)
     assert len(programs) > 0.98 * len(balanced)
-
-
-def test_the_mean_entropy_of_answers_rises(made):
-    entropy = made(False)[-1]["entropy"]
-    assert entropy["global_groups"]["lower"] == entropy["local_groups"]["lower"] == 0
-    assert all(entropy[level]["after"] > entropy[level]["before"] for level in ("global_groups", "answers"))

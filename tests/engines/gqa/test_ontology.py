@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.gqa.edges import cleaned_relation
-from hf_vqa_mc.engines.gqa.ontology import ANYTHING, RELATIONS, Ontology
+from hf_vqa_mc.engines.gqa.normalising import cleaned_relation
+from hf_vqa_mc.engines.gqa.ontology import ANYTHING, RELATIONS, Ontology, own_ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT
 from hf_vqa_mc.engines.vocabulary import plural_of, singular_of
 from hf_vqa_mc.errors import InputError
@@ -97,10 +96,6 @@ def test_one_file_without_the_other_is_refused(tmp_path: Path) -> None:
         read_ontology(objects, None)
     with pytest.raises(InputError, match="without its objects"):
         read_ontology(None, attributes)
-
-
-def test_no_files_give_our_own_ontology() -> None:
-    assert read_ontology(None, None) is own_ontology()
 
 
 def test_an_ontology_holds_together(ontology: Ontology) -> None:

@@ -9,12 +9,10 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor, then
 from hf_vqa_mc.engines.gqa.normalising import normalise
-from hf_vqa_mc.engines.gqa.ontology import Ontology, RelationTable
+from hf_vqa_mc.engines.gqa.ontology import Ontology, RelationTable, own_ontology
 from hf_vqa_mc.engines.gqa.ontology_files import read_ontology
-from hf_vqa_mc.engines.gqa.own_ontology import own_ontology
 from hf_vqa_mc.engines.gqa.question_types import questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph, SceneObject
-from hf_vqa_mc.engines.settings import GqaSettings
 from hf_vqa_mc.engines.visual_genome import RawGraph, RawObject
 
 OWN = own_ontology()
@@ -33,7 +31,7 @@ def _texts(graph: SceneGraph, row: str, ontology: Ontology = OWN) -> set[str]:
     return {
         question.question.text
         for seed in range(20)
-        for question in questions_about(graph, ontology, decoys, GqaSettings(seed=seed, most={row: 1_000}))
+        for question in questions_about(graph, ontology, decoys, seed=seed, most={row: 1_000})
     }
 
 
@@ -142,7 +140,7 @@ def test_a_long_answer_denies_only_what_is_settled() -> None:
     found = [
         question.full_answer.text
         for seed in range(60)
-        for question in questions_about(graph, OWN, decoys, GqaSettings(seed=seed, most=most))
+        for question in questions_about(graph, OWN, decoys, seed=seed, most=most)
     ]
     assert any("pillow" in text for text in found)
     assert not any("white pillow" in text for text in found)

@@ -1,13 +1,11 @@
 """What is built of a generated TDIUC: its images have names that can be found, its card claims no publisher."""
 
-import json
 import re
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
 from hf_vqa_mc.engines.tdiuc.generate import generate
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.source import read_triplets
@@ -15,8 +13,6 @@ from hf_vqa_mc.sources.tdiuc import GENOME_OFFSET
 from hf_vqa_mc.verbs.build import build
 from tests.dataset.fixtures import draw_images
 from tests.engines.tdiuc import made_annotations as made
-
-SETTINGS = TdiucSettings()
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +32,7 @@ def image_files(folder: Path) -> dict[int, set[str]]:
 
 def test_images_of_a_subset_given_by_files_have_the_names_of_2014(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
-    generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
+    generate(tmp_path / "out", coco=[path])
     found = image_files(tmp_path / "out")
     assert found == {one: {f"COCO_val2014_{one:012d}.jpg"} for one in found}
 
@@ -44,7 +40,7 @@ def test_images_of_a_subset_given_by_files_have_the_names_of_2014(tmp_path: Path
 def test_images_of_no_known_subset_have_the_names_of_2017_and_visual_genomes_its_own(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2017.json", made.instances(20, 3, first=1001))
     genome = made.write_genome(tmp_path / "genome", 30)
-    generate(TdiucInputs(coco=[path], visual_genome=genome), tmp_path / "out", SETTINGS)
+    generate(tmp_path / "out", coco=[path], visual_genome=genome)
     found = image_files(tmp_path / "out")
     assert {one for one in found if one > GENOME_OFFSET}
     assert {one for one in found if one < 1000}
@@ -56,7 +52,7 @@ def test_images_of_no_known_subset_have_the_names_of_2017_and_visual_genomes_its
 def test_visual_genomes_images_change_nothing_where_files_give_the_subset(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_train2014.json", made.instances(20, 3))
     genome = made.write_genome(tmp_path / "genome", 20)
-    generate(TdiucInputs(coco=[path], visual_genome=genome), tmp_path / "out", SETTINGS)
+    generate(tmp_path / "out", coco=[path], visual_genome=genome)
     names = {name for one, found in image_files(tmp_path / "out").items() if one <= 20 for name in found}
     assert names
     assert all(name.startswith("COCO_train2014_") for name in names)
@@ -65,7 +61,7 @@ def test_visual_genomes_images_change_nothing_where_files_give_the_subset(tmp_pa
 def test_images_of_both_are_found_though_their_numbers_are_the_same(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2017.json", made.instances(20, 3))
     genome = made.write_genome(tmp_path / "genome", 20)
-    generate(TdiucInputs(coco=[path], visual_genome=genome), tmp_path / "out", SETTINGS)
+    generate(tmp_path / "out", coco=[path], visual_genome=genome)
     pictures = tmp_path / "pictures"
     for folder, name in (("val2017", "{:012d}.jpg"), ("VG_100K", "{}.jpg")):
         numbers = range(1, 21)
@@ -80,7 +76,7 @@ def test_images_of_both_are_found_though_their_numbers_are_the_same(tmp_path: Pa
 @pytest.mark.slow
 def test_a_subset_without_questions_is_reported_as_not_read(tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
-    figures = generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
+    figures = generate(tmp_path / "out", coco=[path])
     built = build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=["open", "iou"])
     config = built.configs["tdiuc"]
     assert {split: one["rows"] for split, one in config["splits"].items()} == {"validation": figures["questions"]}
@@ -93,24 +89,11 @@ def test_a_subset_without_questions_is_reported_as_not_read(tmp_path: Path) -> N
         read_triplets("tdiuc", tmp_path / "out")
 
 
-def test_a_generated_folder_of_one_subset_gives_its_hand_annotated_questions_again(tmp_path: Path) -> None:
-    lines = [
-        {"image_id": one, "question": "What is it for?", "answer": "Eating", "question_type": "utility_affordance"}
-        for one in (5, 6)
-    ]
-    ours = tmp_path / "ours.jsonl"
-    ours.write_text("\n".join(map(json.dumps, lines)))
-    path = made.write(tmp_path / "instances_val2014.json", made.instances(20, 3))
-    generate(TdiucInputs(coco=[path], annotated=[ours]), tmp_path / "out")
-    figures = generate(TdiucInputs(coco=[path], annotated=[tmp_path / "out"]), tmp_path / "again")
-    assert figures["origins"]["annotated"] == 2
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("variants", [["open", "tail"], ["open", "random_uniform"]])
 def test_the_card_of_generated_questions_claims_no_publisher(variants: list[str], tmp_path: Path) -> None:
     path = made.write(tmp_path / "instances_val2014.json", made.instances(30, 3))
-    generate(TdiucInputs(coco=[path]), tmp_path / "out", SETTINGS)
+    generate(tmp_path / "out", coco=[path])
     build("tdiuc", data_dir=tmp_path / "out", output=tmp_path / "vqa_mc", variants=variants)
     card = (tmp_path / "vqa_mc" / "README.md").read_text("utf-8")
     assert "vqa-mc generate tdiuc (version" in card

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.engines.settings import TdiucInputs, TdiucSettings
-from hf_vqa_mc.engines.tdiuc import coco, genome, questions
+from hf_vqa_mc.engines.tdiuc import coco, imported, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco import CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
@@ -32,7 +31,7 @@ COMPLETE = (
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> TdiucInputs:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Made-up files of every source."""
     folder = tmp_path_factory.mktemp("inputs")
     figures = made.instances(60, 1, "COCO_val2014_{:012d}.jpg")
@@ -40,17 +39,16 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> TdiucInputs:
         made.write(folder / "instances_val2014.json", figures),
         made.write(folder / "instances.json", made.instances(60, 2, first=1001)),
     ]
-    return TdiucInputs(
-        coco=coco, visual_genome=made.write_genome(folder / "genome", 50), vqa=made.write_vqa(folder / "vqa", 6)
-    )
+    genome, vqa = made.write_genome(folder / "genome", 50), made.write_vqa(folder / "vqa", 6)
+    return {"coco": coco, "visual_genome": genome, "vqa": vqa}
 
 
-def judged(output: Path, inputs: TdiucInputs) -> list[str]:
-    return faults(output, list(inputs.coco), inputs.visual_genome, inputs.vqa)
+def judged(output: Path, inputs: dict[str, Any]) -> list[str]:
+    return faults(output, *inputs.values())
 
 
-def test_all_that_is_made_of_made_up_files_is_right(inputs: TdiucInputs, tmp_path: Path) -> None:
-    figures = generate(inputs, tmp_path / "out")
+def test_all_that_is_made_of_made_up_files_is_right(inputs: dict[str, Any], tmp_path: Path) -> None:
+    figures = generate(tmp_path / "out", **inputs)
     assert judged(tmp_path / "out", inputs) == []
     counts = {name: one["questions"] for name, one in figures["types"].items()}
     assert {name for name, count in counts.items() if not count} == {"utility_affordance"}
@@ -87,8 +85,13 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
     "overlooks small objects": (CocoImage, "present", LARGE_ONES, "object_recognition"),
     "says 'a apple'": (coco, "with_article", lambda phrase: f"a {phrase}", "a or an"),
     "says 'how many dog'": (coco, "COCO_OBJECTS", SINGULARS, "counting"),
-    "takes two dogs of Visual Genome for one": (genome, "_same_kind", lambda *_: False, "there are 2 of it"),
-    "asks for the thing, not for what is there": (genome, "_specified", lambda one: "chair", "the relationships say"),
+    "takes two dogs of Visual Genome for one": (imported, "_same_kind", lambda *_: False, "there are 2 of it"),
+    "asks for the thing, not for what is there": (
+        imported,
+        "_specified",
+        lambda one: "chair",
+        "the relationships say",
+    ),
     "keeps duplicates": (
         questions,
         "without_duplicates",
@@ -108,11 +111,11 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_checker_detects_an_engine_that(
-    fault: str, inputs: TdiucInputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: str, inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, name, value, expected = FAULTS[fault]
     monkeypatch.setattr(target, name, value)
-    generate(inputs, tmp_path / "out")
+    generate(tmp_path / "out", **inputs)
     assert any(expected in one for one in judged(tmp_path / "out", inputs))
 
 
@@ -139,7 +142,7 @@ def test_whatever_is_annotated_the_questions_are_right(
         files.append(made.write(folder / f"{number}.json", content))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coco, "MIN_AREA", 0)
-        figures = generate(TdiucInputs(coco=files), folder / "out", TdiucSettings(seed=seed))
+        figures = generate(folder / "out", coco=files, seed=seed)
     assert faults(folder / "out", files, min_area=0) == []
     assert figures["questions"]
 
@@ -166,8 +169,8 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
             {**{one: row[one] for one in keys}, "answers": [{"answer": one} for one in row["answer"]]} for row in part
         ]
         made.write(vqa / f"mscoco_{subset}_annotations.json", {"annotations": answers})
-    inputs = TdiucInputs(coco=coco, visual_genome=genome, vqa=vqa)
-    figures = generate(inputs, tmp_path / "out")
+    inputs = {"coco": coco, "visual_genome": genome, "vqa": vqa}
+    figures = generate(tmp_path / "out", **inputs)
     assert judged(tmp_path / "out", inputs) == []
     made_of = Counter({name: one["origins"]["coco_generated"] for name, one in figures["types"].items()})
     assert made_of["absurd"] == 3 * 444, "447 listed, one of them twice, two without any object"
@@ -179,7 +182,7 @@ def test_real_annotation_gives_right_questions_only(real_data: Path, tmp_path: P
 def test_a_cut_file_is_refused(real_data: Path, tmp_path: Path) -> None:
     for path in sorted((real_data / "coco").glob("minyus100__instances*")):
         with pytest.raises(ValueError, match="is annotated, but not listed; use a whole file"):
-            generate(TdiucInputs(coco=[path]), tmp_path / "out")
+            generate(tmp_path / "out", coco=[path])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,4 +210,4 @@ def test_files_that_do_not_belong_together_are_refused(second: dict[str, Any], m
     made.write(paths[0], _coco(1, 600))
     made.write(paths[1], second)
     with pytest.raises(ValueError, match=message):
-        generate(TdiucInputs(coco=paths), tmp_path / "out")
+        generate(tmp_path / "out", coco=paths)

@@ -1,9 +1,8 @@
 """The 23 question types of GQA (Hudson and Manning 2019, Table 3), and all questions about an image."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from typing import NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
@@ -13,11 +12,9 @@ from hf_vqa_mc.engines.gqa.ontology import Ontology
 from hf_vqa_mc.engines.gqa.question_types import attributes, comparisons, objects, relations
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
-from hf_vqa_mc.engines.settings import GqaSettings
+from hf_vqa_mc.engines.settings import DEPTH
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.gqa_types import CHOOSE, COMPARE, LOGICAL, QUERY, VERIFY
-
-DEFAULTS = GqaSettings()
 
 
 class QuestionType(NamedTuple):
@@ -63,28 +60,28 @@ def questions_about(
     graph: SceneGraph,
     ontology: Ontology,
     decoys: Distractors,
-    settings: GqaSettings = DEFAULTS,
+    depth: int = DEPTH,
+    seed: int = 0,
+    most: Mapping[str, int] | None = None,
     left_out: Counter[str] | None = None,
 ) -> Iterator[Question]:
-    """The questions about an image, no two of the same text; ``left_out`` counts rejected drafts by reason."""
-    for name in settings.most or ():
-        QUESTION_TYPES.find(name)
-    image = ImageContext(graph, ontology, decoys, settings, Counter() if left_out is None else left_out)
+    """The questions about an image, no two of the same text; ``left_out`` counts rejected drafts by reason.
+
+    ``depth``: nested modifiers of a reference; ``most``: questions per type instead of `QuestionType.most`.
+    """
+    image = ImageContext(graph, ontology, decoys, depth, Counter() if left_out is None else left_out)
     texts: set[str] = set()
     for kind in QUESTION_TYPES.values():
-        most = kind.most if settings.most is None else settings.most.get(kind.name, 0)
-        yield from islice(_asked(kind, image, texts), most)
-
-
-def _asked(kind: QuestionType, image: ImageContext, texts: set[str]) -> Iterator[Question]:
-    rng = SeededRng(image.seed, image.graph.image_id, kind.name)
-    programs: set[Program] = set()
-    for draft in kind.ask(image, rng):
-        if (question := image.question(kind.name, draft, rng)) is None:
-            continue
-        if question.question.text in texts or question.program in programs:
-            image.left_out["duplicate question"] += 1
-            continue
-        texts.add(question.question.text)
-        programs.add(question.program)
-        yield question
+        limit, asked = kind.most if most is None else most.get(kind.name, 0), 0
+        rng, programs = SeededRng(seed, graph.image_id, kind.name), set[Program]()
+        for draft in kind.ask(image, rng) if limit else ():
+            if (question := image.question(kind.name, draft, rng)) is None:
+                continue
+            if question.question.text in texts or question.program in programs:
+                image.left_out["duplicate question"] += 1
+                continue
+            texts.add(question.question.text)
+            programs.add(question.program)
+            yield question
+            if (asked := asked + 1) == limit:
+                break

@@ -6,9 +6,18 @@ from collections.abc import Container, Iterator
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.references import (
+    DOING,
+    MATERIAL,
+    POSITIONS,
+    WORDS,
+    Fact,
+    Reference,
+    detailed_types,
+    spelled,
+    wordings,
+)
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
-from hf_vqa_mc.engines.gqa.wording import DOING, MATERIAL, POSITIONS, WORDS, detailed_types, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
@@ -140,9 +149,7 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
 def _two_values(
     image: ImageContext, key: str, pairs: list[tuple[str, str]], rng: SeededRng
 ) -> list[tuple[str, str]] | None:
-    if len(pairs) < 2:
-        return None
-    chosen = rng.shuffled(pairs)[:2]
+    chosen = rng.shuffled(pairs)[:2] if len(pairs) > 1 else []
     if all(kind in DOING for kind, _ in chosen):
         return None
     if rng.happens(0.5):
@@ -156,13 +163,12 @@ def _two_values(
 
 def _what_it_is(image: ImageContext, key: str, chosen: list[tuple[str, str]], answers: list[str | None]) -> list[Part]:
     """The full answer, such as "the horses are large but brown": wrong values are replaced by the correct ones."""
-    values = image.things[key].values
-    right = [pair for pair, answer in zip(chosen, answers, strict=True) if answer == YES]
-    instead = [(kind, values[kind][0]) for (kind, _), answer in zip(chosen, answers, strict=True) if answer == NO]
-    pairs, word = [*right, *instead], "but"
-    if not right or not instead:
-        pairs, word = sorted(pairs, key=lambda pair: pair[0] == MATERIAL), "and"
-    one_text, other_text = (image.predicate(*pair) for pair in pairs)
+    values, word = image.things[key].values, "and" if len({*answers}) == 1 else "but"
+    pairs = [
+        (kind == MATERIAL if word == "and" else answer == NO, kind, value if answer == YES else values[kind][0])
+        for (kind, value), answer in zip(chosen, answers, strict=True)
+    ]
+    one_text, other_text = (image.predicate(*pair) for _, *pair in sorted(pairs, key=lambda pair: pair[0]))
     return [*image.the(key), (f"{image.phrase(key).be} {one_text} {word} {other_text}", "")]
 
 

@@ -7,8 +7,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, YES, Part, joined, then
 from hf_vqa_mc.engines.gqa.ontology import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
-from hf_vqa_mc.engines.gqa.wording import MATERIAL, Phrase, spelled, wordings
+from hf_vqa_mc.engines.gqa.references import MATERIAL, Fact, Phrase, Reference, spelled, wordings
 
 WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
 TWO = {"same": wordings("same"), "different": wordings("different")}
@@ -40,14 +39,11 @@ def _refer_to_both(
     if image.kinds[one] == image.kinds[other]:
         return None
     hidden: set[Fact] = {(key, kind) for key in (one, other) for kind in kinds}
-    first = _refer(image, one, {*hidden, (other,)}, rng)
-    if first is None:
+    if (first := _refer(image, one, {*hidden, (other,)}, rng)) is None:
         return None
-    mentioned = {fact for fact in first.facts if len(fact) == 1}
-    second = _refer(image, other, {*hidden, *mentioned}, rng)
-    if second is None or first.the == second.the or first.head.text == second.head.text:
-        return None
-    return first, second
+    second = _refer(image, other, {*hidden, *(fact for fact in first.facts if len(fact) == 1)}, rng)
+    is_other = second is not None and first.the != second.the and first.head.text != second.head.text
+    return (first, second) if second is not None and is_other else None
 
 
 def _refer(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
@@ -118,10 +114,9 @@ def two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if not kinds:
             continue
         kind = rng.pick(kinds)
-        both = _refer_to_both(image, one, other, (kind,), rng)
-        if both is None:
+        if (both := _refer_to_both(image, one, other, (kind,), rng)) is None:
             continue
-        is_same = image.things[one].values[kind] == image.things[other].values[kind]
+        is_same = values[0][kind] == values[1][kind]
         detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
         program = joined(both[0].program, both[1].program, operation, kind)
         slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
@@ -148,20 +143,16 @@ def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draf
             continue
         if kind in COMPARED and not image.can_have(name, kind):
             continue
-        found = image.find(selected(name))
-        phrase = image.several(name)
-        if found is None or len(found.certain) < 2 or not phrase.plural:
-            continue
+        found, phrase = image.find(selected(name)), image.several(name)
         answer = image.run(then(selected(name), "same", kind)).answer
-        if answer is None:
+        if found is None or len(found.certain) < 2 or not phrase.plural or answer is None:
             continue
         two = len(found.certain) == 2 and not any(image.phrase(key).plural for key in found.certain)
         compared = phrase.text.title().replace(" ", "") if kind == NAME else kind.title()
         program, right = then(selected(name), operation, kind), (answer == YES) == (operation == "same")
         patterns = (BOTH_SAME if two and operation == "same" else ALL[operation])[kind]
         slots = {"all": f"the {phrase.text}", "plain": phrase.text}
-        full = _all_values(image, found.certain, kind, phrase.text, two)
-        short = SHORT_NAME[operation]
+        full, short = _all_values(image, found.certain, kind, phrase.text, two), SHORT_NAME[operation]
         local = f"07{short}-all{phrase.text}"
         yield Draft(f"{short}{compared}", program, "", patterns, slots, full, local).yes_no(right)
 
@@ -178,9 +169,8 @@ def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, 
             return [("one is", ""), *image.a(pair[0]), ("and the other is", ""), *image.a(pair[1])]
         one, other = (image.several(image.names[key]).text for key in pair)
         return [(f"some are {one} and some are {other}", "")]
-    values = list(dict.fromkeys(image.predicate(kind, image.things[key].values[kind][0]) for key in keys))
-    if len(values) == 1:
-        return [(f"{everything} are {values[0]}", "")]
-    if two:
-        return [(f"one is {values[0]} and the other is {values[1]}", "")]
-    return [(f"some of the {text} are {values[0]} and some are {values[1]}", "")]
+    first, *others = dict.fromkeys(image.predicate(kind, image.things[key].values[kind][0]) for key in keys)
+    if not others:
+        return [(f"{everything} are {first}", "")]
+    some = "one is {} and the other is {}" if two else f"some of the {text} are {{}} and some are {{}}"
+    return [(some.format(first, others[0]), "")]

@@ -10,10 +10,8 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, Question, sentence, then
 from hf_vqa_mc.engines.gqa.ontology import PEOPLE, Ontology
-from hf_vqa_mc.engines.gqa.references import Reference, References
+from hf_vqa_mc.engines.gqa.references import POSITIONS, WORDS, NounPhrase, Pattern, Phrase, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
-from hf_vqa_mc.engines.gqa.wording import POSITIONS, WORDS, NounPhrase, Pattern, Phrase
-from hf_vqa_mc.engines.settings import GqaSettings
 
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 
@@ -40,11 +38,11 @@ class ImageContext(References):
     """One image with its references and decoys, the input of all question types; objects are given by id."""
 
     def __init__(
-        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, settings: GqaSettings, left_out: Counter[str]
+        self, graph: SceneGraph, ontology: Ontology, decoys: Distractors, depth: int, left_out: Counter[str]
     ) -> None:
         """``left_out`` counts rejected questions by reason."""
-        super().__init__(graph, ontology, settings.depth)
-        self.decoys, self.seed, self.left_out = decoys, settings.seed, left_out
+        super().__init__(graph, ontology, depth)
+        self.decoys, self.left_out = decoys, left_out
         self.all_of = cache(lambda name: tuple(key for key in graph.objects if ontology.isa(self.names[key], name)))
         """the objects that certainly are of a name or category"""
         self.kinds_asked = cache(self._kinds_asked)
@@ -77,7 +75,6 @@ class ImageContext(References):
         return next((parent for parent in noun.parents if parent != noun.kind), noun.kind)
 
     def _kinds_asked(self, name: str) -> list[str]:
-        """The categories by which people would ask what something is."""
         noun, nouns = self.ontology.nouns[name], self.ontology.nouns
         young = noun.kind in WORDS["young"]  # dogs are animals; a puppy is no type of dog
         return [

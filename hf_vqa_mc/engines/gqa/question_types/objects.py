@@ -6,8 +6,17 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.ontology import PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected
-from hf_vqa_mc.engines.gqa.references import NAMED, Reference
-from hf_vqa_mc.engines.gqa.wording import MATERIAL, NOT_UNIQUE, POSITIONS, NounPhrase, Phrase, spelled, wordings
+from hf_vqa_mc.engines.gqa.references import (
+    MATERIAL,
+    NAMED,
+    NOT_UNIQUE,
+    POSITIONS,
+    NounPhrase,
+    Phrase,
+    Reference,
+    spelled,
+    wordings,
+)
 from hf_vqa_mc.engines.vocabulary import with_article
 
 PLACES = ("place", "room")

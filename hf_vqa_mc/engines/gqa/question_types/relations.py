@@ -8,9 +8,8 @@ from hf_vqa_mc.engines.gqa.executor import SHORT, Part, then
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, LIVING, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
-from hf_vqa_mc.engines.gqa.references import Fact, Reference
+from hf_vqa_mc.engines.gqa.references import WORDS, Fact, Reference, relation_form, wordings
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
-from hf_vqa_mc.engines.gqa.wording import WORDS, relation_form, wordings
 
 WORN = {"wearing", "worn by", "dressed in"}
 EXIST, QUERY, VERIFY = wordings("exist relation"), wordings("query relation"), wordings("verify relation")["any"]
@@ -226,7 +225,6 @@ def _absent_at(image: ImageContext, object_id: str, relation: str, side: str, rn
 
 
 def _other_relation(image: ImageContext, subject: str, relation: str, target: str, rng: SeededRng) -> str | None:
-    """A plausible relation that does not hold, for one that does."""
     if relation in WORN:
         return None
     other = image.decoys.relation(image.graph, subject, relation, target, rng)
