@@ -13,9 +13,17 @@ from hf_vqa_mc.data.inventory import canary, row_hashes
 from hf_vqa_mc.data.questions import Questions, check_lettered, question_table
 from hf_vqa_mc.data.shards import write_split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
-from hf_vqa_mc.exports.harness_files import harness_file
-from hf_vqa_mc.exports.images import Base64Images, base64_images
+from hf_vqa_mc.exports.harness import (
+    RECORD,
+    Base64Images,
+    Exported,
+    Harness,
+    base64_images,
+    harness_file,
+    made_folder,
+    record,
+    replaced_folder,
+)
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 

@@ -16,9 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.data.questions import Questions, check_lettered, question_table
-from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
-from hf_vqa_mc.exports.harness_files import harness_file
-from hf_vqa_mc.exports.images import exported_images
+from hf_vqa_mc.exports.harness import (
+    RECORD,
+    Exported,
+    Harness,
+    exported_images,
+    harness_file,
+    made_folder,
+    record,
+    replaced_folder,
+)
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
