@@ -113,6 +113,5 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
         sets = {kind: list(map(one.choice, indices)) for kind, indices in one.by_kind()}
         pictures = picture_values(one.images, PREVIEW_SIDE, attention=one.attention)
         cards.append({"question": plain(one.question), **pictures, "about": [*filter(None, about)], "sets": sets})
-    named = [{"name": name, "text": text} for name, text in facts.items()]
-    values = {"title": plain(title, 200), "facts": named, "cards": cards, "legends": kind_legends()}
+    values = {"title": plain(title, 200), "facts": facts, "cards": cards, "legends": kind_legends()}
     return rendered("preview.html.jinja", values)
