@@ -96,7 +96,7 @@ def test_it_is_remedied_in_its_own_layout(starred, tmp_path, untrained_report_pr
 
 def test_it_is_exported(starred, tmp_path):
     vm.export("vlmevalkit", starred, output=tmp_path, name="starred")
-    rows = pd.read_csv(tmp_path / "starred_TEXT.tsv", sep="\t")
+    rows = pd.read_csv(tmp_path / "starred" / "starred_TEXT.tsv", sep="\t")
     assert rows.loc[1, ["A", "B", "C", "answer"]].tolist() == ["red 1", "blue 1 and so on", "green 1", "B"]
 
 
