@@ -102,6 +102,11 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         return dict(self.scheme.function(**rows, **options))
 
 
+def metric(name: str) -> type[SchemeMetric]:
+    """The class of a scheme's metric, named as `evaluate` names it."""
+    return type(name.title().replace("_", ""), (SchemeMetric,), {"scheme": SCHEMES[name]})
+
+
 def _plain_values(name: str, column: list[Any]) -> list[Any]:
     """A column's values as JSON keeps them, arrays of numpy and torch as lists; InputError if it cannot."""
 
