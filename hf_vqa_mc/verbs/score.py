@@ -201,10 +201,6 @@ class ScoreResult(Result):
         scheme = official_scheme(self.annotations)
         return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
 
-    @property
-    def _inputs(self) -> list[Path]:
-        return self.settings.paths
-
 
 def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Measure, group, value, standard error, and bounds of the interval of every number."""
