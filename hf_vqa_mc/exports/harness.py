@@ -55,18 +55,17 @@ def record(harness: str, questions: int, hidden: bool) -> dict[str, Any]:
     return {"version": __version__, "harness": harness, "questions": questions, "answers": answers}
 
 
-def made_folder(folder: Path) -> Path:
-    """The absolute path of the folder of exports, created if missing; raises InputError if it cannot be one."""
-    check_folder(folder, "--output")
-    folder.mkdir(exist_ok=True)
-    return folder.resolve()
-
-
 @contextmanager
-def replaced_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
-    """An empty folder that replaces ``folder``, new or an export, if the block succeeds."""
+def replaced_folder(output: Path, name: str, overwrite: bool) -> Iterator[tuple[Path, Path]]:
+    """An empty folder, and ``output/<name>``, new or an export, which it replaces if the block succeeds.
+
+    The folder of exports is created if missing; raises InputError if it cannot be one.
+    """
+    check_folder(output, "--output")
+    output.mkdir(exist_ok=True)
+    folder = output.resolve() / name
     with new_folder(folder, EXPORTED, overwrite) as new:
-        yield new.tree
+        yield new.tree, folder
         new.publish()
 
 

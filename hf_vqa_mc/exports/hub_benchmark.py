@@ -20,7 +20,6 @@ from hf_vqa_mc.exports.harness import (
     Harness,
     base64_images,
     harness_file,
-    made_folder,
     record,
     replaced_folder,
 )
@@ -44,15 +43,14 @@ def write_inspect(questions: Questions, output: Path, progress: Progress, overwr
             )
     if questions.labels is None:
         raise InputError("inspect-ai scores answers that are in the data; remove --hide-answers")
-    folder, name = made_folder(output) / questions.name, questions.name
-    table = question_table(questions)
+    name, table = questions.name, question_table(questions)
     if "context" in table.column_names:
         texts = zip(questions.others.contexts, questions.questions, strict=True)
         asked = [f"Context: {context}\n{question}" if context else question for context, question in texts]
         table = table.drop_columns("context")
         table = table.set_column(table.column_names.index("question"), "question", pa.array(asked, pa.string()))
     hashes = row_hashes(table)
-    with replaced_folder(folder, overwrite) as tree:
+    with replaced_folder(output, name, overwrite) as (tree, folder):
         with base64_images(questions, tree, progress) as images:
             written = _write_rows(tree, table, questions, images, progress)
         fields = {"input": "question", "target": "label", "choices": "choices"}

@@ -23,16 +23,7 @@ from typing import TYPE_CHECKING
 
 from hf_vqa_mc.data.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports.harness import (
-    RECORD,
-    Base64Images,
-    Exported,
-    Harness,
-    base64_images,
-    made_folder,
-    record,
-    replaced_folder,
-)
+from hf_vqa_mc.exports.harness import RECORD, Base64Images, Exported, Harness, base64_images, record, replaced_folder
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
@@ -60,8 +51,11 @@ def write_vlmevalkit(questions: Questions, output: Path, progress: Progress, ove
     name, hidden, counts = questions.name, questions.labels is None, [*map(len, questions.choices)]
     if taken := TAKEN.search(name):
         raise InputError(f"--name {name}: VLMEvalKit treats names with {taken[0]!r} specially; choose another name")
-    folder, guards = made_folder(output) / name, 0
-    with replaced_folder(folder, overwrite) as tree, base64_images(questions, tree, progress) as images:
+    guards = 0
+    with (
+        replaced_folder(output, name, overwrite) as (tree, folder),
+        base64_images(questions, tree, progress) as images,
+    ):
         rows = [row for row in range(len(questions)) if questions.images[row] in images.spans]
         kinds, notes = _kinds(questions, len(rows))
         rows = rows or list(range(len(questions)))

@@ -35,7 +35,7 @@ def test_another_export_replaces_the_earlier(tmp_path):
 
 def test_a_disk_that_is_full_is_reported_in_a_sentence(tmp_path):
     full = pytest.raises(OSError, match=r"No space left on device: .*new")
-    with full, replaced_folder(tmp_path / "new", overwrite=False):
+    with full, replaced_folder(tmp_path, "new", overwrite=False):
         raise OSError(28, "No space left on device")
 
 
