@@ -34,17 +34,21 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def python_names(text: str, flags: Mapping[str, str] | None = None) -> str:
-    """A message with arguments of Python instead of options, except in commands; ``flags``: option to argument.
+    """A message with arguments of Python instead of options, except in commands, which are indented or of vqa-mc.
+
+    ``flags``: option to argument.
 
     >>> python_names("DATASET is empty; --fail-above needs --no-probes", {"DATASET": "dataset"})
     'dataset is empty; fail_above needs probes=False'
     >>> python_names("--seed -1: expected 0 or more; see vqa-mc audit --help")
     'seed=-1: expected 0 or more; see vqa-mc audit --help'
+    >>> python_names("  lm-eval run --model hf")
+    '  lm-eval run --model hf'
     """
     known = flags or {}
 
     def named(match: re.Match[str]) -> str:
-        if re.search(r"vqa-mc [^;:\n]*$", text[: match.start()]):
+        if re.search(r"(vqa-mc |^  )[^;:\n]*$", text[: match.start()], re.MULTILINE):
             return match[0]
         name, value = match[2].replace("-", "_"), match[3]
         return f"{name}={value}" if value else known.get(match[0], f"{name}=False" if match[1] else name)

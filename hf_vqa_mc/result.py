@@ -78,8 +78,9 @@ class Result(ABC):
 
     @property
     def _inputs(self) -> Iterable[Path]:
-        """Files and folders that were read, which `save` does not replace."""
-        return ()
+        """Files and folders that were read, which `save` does not replace: those of the settings, if there are any."""
+        paths: Iterable[Path] = getattr(getattr(self, "settings", None), "paths", ())
+        return paths
 
     def _content(self, path: Path) -> bytes:
         """The content of a file of the result; the figures as JSON, unless a subclass has formats by suffix."""

@@ -159,15 +159,11 @@ def _reported(error: BaseException) -> int:
         return _print_error(path + (error.strerror or str(error) or type(error).__name__), code)
     if isinstance(error, MemoryError):
         return _print_error(f"out of memory{f' ({error})' if str(error) else ''}: {LESS_MEMORY}", ENVIRONMENT)
-    return _print_error(_fault(error), ENVIRONMENT)
-
-
-def _fault(error: BaseException) -> str:
-    """An unexpected error, a fault of ours, in one line with the last lines of this package that it passed."""
     package = Path(__file__).parents[1]
     frames = [one for one in extract_tb(error.__traceback__) if Path(one.filename).is_relative_to(package)]
     passed = ", ".join(f"{Path(one.filename).relative_to(package)}:{one.lineno}" for one in frames[:0:-1][:3])
-    return f"unexpected {type(error).__name__}: {error} (at {passed}); please report this message"
+    unexpected = f"unexpected {type(error).__name__}: {error} (at {passed}); please report this message"
+    return _print_error(unexpected, ENVIRONMENT)  # a fault of ours
 
 
 def _print_error(message: str, code: int) -> int:

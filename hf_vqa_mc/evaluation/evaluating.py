@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from hf_vqa_mc.data.names import VIDEO, named
 from hf_vqa_mc.data.questions import Questions, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.figures import Figures, figures_of
+from hf_vqa_mc.evaluation.figures import Evaluation, evaluation_of
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Input, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
@@ -30,24 +29,6 @@ from hf_vqa_mc.version import __version__
 LOG = logging.getLogger("hf_vqa_mc")
 LOOKED_AT = 1_000  # number of prompts from which tokens are estimated
 CHARACTERS = 4  # characters per token, for the estimate
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """A finished evaluation."""
-
-    figures: Figures
-    location: str  # location of the split
-    run: dict[str, Any]  # the settings of the run, as in run.json: model, dataset, config, split, method ...
-    notes: tuple[str, ...] = ()  # sentences about rows and images of the benchmark
-    revision: str | None = None  # commit of the dataset on the Hub
-
-    def as_json(self) -> dict[str, Any]:
-        """All figures; fractions."""
-        about = {name: self.run[name] for name in ("dataset", "config", "split", "method", "questions_sha256")}
-        model = public_name(self.run["model"])
-        return {"version": __version__, "model": model, **about, "dataset_revision": self.revision,
-                **self.figures.as_json()}  # fmt: skip
 
 
 def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
@@ -101,9 +82,8 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         LOG.info("%s prompts, %s, %s with an image", f"{len(jobs):,}", tokens, f"{images:,}")
         with folder.open():
             ask(model, method, prompts, jobs, folder, progress)
-            figures = figures_of(questions, split, method, jobs, folder.replies)
-    notes = (*benchmark.notes, *([f"no video is shown (column {videos})"] if videos else []))
-    return Evaluation(figures, split.location, run, notes, benchmark.revision)
+            notes = (*benchmark.notes, *([f"no video is shown (column {videos})"] if videos else []))
+            return evaluation_of(questions, split, method, jobs, folder.replies, run, notes, benchmark.revision)
 
 
 def _unshown(given: Input, method: Method, model: Any, missing: str, videos: str, questions: Questions) -> str:  # noqa: ANN401

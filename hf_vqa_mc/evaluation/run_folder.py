@@ -200,30 +200,30 @@ def _replies(model: Any, method: Method, prompts: Prompts, batch: Sequence[Job])
 
 def _checked(reply: Any, method: Method, prompt: Prompt, name: str, where: str) -> Reply:  # noqa: ANN401  of any model
     """What a model returned as a Reply of Python's numbers; of generate, an index as the letter of the choice."""
-    last, expected = len(prompt.choices) - 1, "a list of scores or a Reply"
+    count, expected = len(prompt.choices), f"{len(prompt.choices)} scores, numbers or None where unknown, or a Reply"
     if method.name == "generate":
-        expected = f"a text, the index of a choice (0 to {last}) or a Reply" if prompt.choices else "a text or a Reply"
-        if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= int(reply) <= last:
+        expected = f"a text, the index of a choice (0 to {count - 1}) or a Reply" if count else "a text or a Reply"
+        if isinstance(reply, Integral) and not isinstance(reply, bool) and 0 <= int(reply) < count:
             reply = letter(int(reply))
     try:
         found = Reply(text=reply) if isinstance(reply, str) else reply
         found = found if isinstance(found, Reply) else Reply(scores=tuple(reply))
-        scores = None if found.scores is None else tuple(one if one is None else float(one) for one in found.scores)
-        lengths = found.lengths and tuple(map(int, found.lengths))
-        tokens = found.tokens and (int(found.tokens[0]), int(found.tokens[1]))
+        given = [one if one is None else float(one) for one in found.scores or ()]
+        scores = tuple(None if one == -inf else one for one in given)
+        found = replace(
+            found,
+            scores=None if found.scores is None else scores,
+            lengths=found.lengths and tuple(map(int, found.lengths)),
+            tokens=found.tokens and (int(found.tokens[0]), int(found.tokens[1])),
+        )
+        is_answer = found.text is not None if method.name == "generate" else len(scores) == count
+        is_valid = found.failure or (is_answer and all(one is None or one < inf for one in scores))
     except (TypeError, ValueError):
-        raise InputError(f"{where}: model {name} returned {shown(reply)}; expected {expected}") from None
-    if (odd := next((one for one in scores or () if one is not None and not one < inf), None)) is not None:
-        raise InputError(f"{where}: model {name} returned the score {odd}; expected numbers, or None where unknown")
-    scores = scores and tuple(None if one == -inf else one for one in scores)
-    found = replace(found, scores=scores, lengths=lengths, tokens=tokens)
-    if found.failure:
-        return found
-    if method.name == "generate":
-        if found.text is None:
-            raise InputError(f"{where}: model {name} returned no text for --method generate; expected {expected}")
-    elif (count := "no" if scores is None else len(scores)) != len(prompt.choices):
-        raise InputError(f"{where}: model {name} returned {count} scores for {len(prompt.choices)} choices")
+        is_valid = False
+    if not is_valid:
+        raise InputError(
+            f"{where}: model {name} returned {shown(reply)} for --method {method.name}; expected {expected}"
+        )
     return found
 
 

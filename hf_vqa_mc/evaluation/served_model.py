@@ -5,7 +5,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ RETRIES = 6
 """Attempts after overload (429), server errors and lost connections; waiting doubles up to 8 s, or is Retry-After."""
 MALFORMED = 3  # attempts after replies that cannot be read
 COMPLETION = "max_completion_tokens"  # parameter of models that reject ``max_tokens``
-NO_MODEL = "no-model-has-this-name"  # name that only servers answer to that ignore names
 MOST_SIGNS = 300  # maximum length of a server's reason in messages
 ALTERNATIVES = 20  # number of most probable tokens that are requested, the maximum of most servers
 _IMAGE_LIMIT = re.compile(r"(?i)at most \d+ image|(only|more than) (one|a single|1) image|multiple images")
@@ -51,10 +49,13 @@ class ServedModel:
         self._key = os.environ.get(KEY, "").strip()
         key = self._key or "none"
         self._client: Any = openai.OpenAI(base_url=base_url, api_key=key, timeout=TIMEOUT, max_retries=RETRIES)
-        with ExitStack() as stack:
-            stack.callback(self.close)
-            self._check_served()
-            stack.pop_all()
+        try:  # a wrong address is found at once
+            self._client.with_options(max_retries=1).models.list()
+        except openai.APIConnectionError as error:
+            reason = f"--base-url {base_url} cannot be reached: {self._line(error)}; is it running?"
+            raise ConnectionError(reason) from None
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError):
+            pass  # its requests are answered, or say why not
 
     def letter(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The log-probability of each choice's letter among the most probable next tokens; None for the others."""
@@ -77,7 +78,9 @@ class ServedModel:
         for _ in range(MALFORMED):
             used = self._limits
             try:
-                return read(self._create(self._client, self.name, messages(prompt), max_tokens, options), prompt)
+                limits = {name: max_tokens if value is None else value for name, value in used.items()}
+                create = self._client.chat.completions.create
+                return read(create(model=self.name, messages=messages(prompt), **limits, **options), prompt)
             except InputError:
                 raise
             except self._errors.APIStatusError as error:
@@ -94,16 +97,11 @@ class ServedModel:
                 if used is self._limits and not self._changed_limits(str(error)):
                     return Reply(failure=f"the server rejects the request: {reason}")
             except self._errors.APIConnectionError as error:
-                again = "start the server, and run the command again to resume"
+                again = "start the server, and run the command again: it resumes"
                 raise ConnectionError(f"{server}: {self._line(error)}; {again}") from None
             except (ValueError, TypeError, AttributeError, LookupError) as error:
                 reason = self._line(error)
         return Reply(failure=f"the server's reply cannot be read: {reason}")
-
-    def _create(self, client: Any, name: str, written: Any, max_tokens: int, options: dict[str, Any]) -> Any:  # noqa: ANN401
-        """The server's reply, a ChatCompletion."""
-        limits = {parameter: max_tokens if value is None else value for parameter, value in self._limits.items()}
-        return client.chat.completions.create(model=name, messages=written, **limits, **options)
 
     def _changed_limits(self, message: str) -> bool:
         """Use other parameters if a model rejects ours, as those of OpenAI that reason; whether there are any."""
@@ -132,41 +130,6 @@ class ServedModel:
             raise InputError(f"--base-url {self._url}: {none}; use --method generate")
         tokens = [(one.token, one.logprob) for one in found.content[0].top_logprobs]
         return Reply(scores=letter_scores(tokens, len(prompt.choices)), tokens=_usage(answer))
-
-    def _check_served(self) -> None:
-        """Raise InputError unless the server serves the model."""
-        client, served = self._client.with_options(max_retries=1), list[str]()
-        try:
-            try:
-                served = [str(one.id) for one in client.models.list().data]
-            except self._errors.APIStatusError as error:
-                if error.status_code in (401, 403):
-                    raise InputError(f"--base-url {self._url}: {self._line(error)}; {self._remedy(error)}") from None
-            except (ValueError, TypeError, AttributeError):  # it has no list
-                pass
-            if self.name in served:
-                return
-            refusal = self._refusal(client, self.name)
-            if refusal is None and served and self._refusal(client, NO_MODEL) is None:
-                refusal = "it answers to any name"
-        except self._errors.APIConnectionError as error:
-            unreachable = f"--base-url {self._url} cannot be reached: {self._line(error)}; is it running?"
-            raise ConnectionError(unreachable) from None
-        if refusal is not None:
-            others = f"serves other models: {', '.join(served[:10])}" if served else "does not answer"
-            raise InputError(f"--model {self.name}: the server at {self._url} {others} ({refusal})")
-
-    def _refusal(self, client: Any, name: str) -> str | None:  # noqa: ANN401  an OpenAI
-        """Why the server rejects a request to a model; None if it answers."""
-        while True:
-            try:
-                self._create(client, name, [{"role": "user", "content": "Hello"}], 1, {})
-                return None
-            except self._errors.APIStatusError as error:
-                if not self._changed_limits(str(error)):
-                    return self._line(error)
-            except (ValueError, TypeError, AttributeError):
-                return None  # the run's own requests are read and tried again
 
     def _remedy(self, error: Any) -> str:  # noqa: ANN401  an APIStatusError
         if error.status_code == 404:

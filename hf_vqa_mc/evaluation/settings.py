@@ -46,13 +46,6 @@ class ModelOptions:
         names = ("base_url", "device", "batch_size", "concurrency", "max_tokens")
         return {name: getattr(self, name) for name in names}
 
-    def __post_init__(self) -> None:
-        """Check the options; a model that is an object has no type to check."""
-        model = self.model
-        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else "object")
-        super().__post_init__()  # type: ignore[misc]
-        object.__setattr__(self, "model", str(model) if isinstance(model, str | Path) else model)
-
 
 def default_folder(given: Mapping[str, Any], suffix: str = "") -> Path:
     """The output folder of the command: ``vqa_mc_evaluations/NAME-MODEL``."""

@@ -1,5 +1,6 @@
 """Language models of transformers, with and without vision, on this machine."""
 
+import inspect
 import io
 import logging
 from collections.abc import Callable, Sequence
@@ -14,7 +15,6 @@ from torch import Tensor
 
 from hf_vqa_mc.data.questions import LETTERS
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.continuations import Continuations
 from hf_vqa_mc.evaluation.language_model import Prompt, Reply, rgb
 from hf_vqa_mc.extraction.model_files import check_weights, folder_version, quiet
 from hf_vqa_mc.io.hub_folder import first_line, hub_folder
@@ -25,6 +25,58 @@ FILES = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")  # files read
 EXPECTED = "expected a folder of save_pretrained, or a name on the Hub, of a causal or image-text-to-text model"
 MOST_TOKENS = 64  # maximum number of generated tokens
 BETWEEN = (" ", "\n", "")  # signs that may come before a letter and belong to its token
+
+Encoded = dict[str, Tensor]  # tensors of prompts, padded on the left
+Continuation = tuple[int, Sequence[int]]  # index of a prompt in its batch, and the tokens that follow
+
+
+class Continuations:
+    """Scores continuations of prompts: each prompt is read once per continuation, or once if all have one token."""
+
+    def __init__(self, model: Any, sees_images: bool, pad: int, batch_size: int) -> None:  # noqa: ANN401  of any type
+        self._model, self._sees_images, self._pad, self._batch_size = model, sees_images, pad, batch_size
+        self._parameters = inspect.signature(model.forward).parameters
+
+    def scores(
+        self, encoded: Encoded, rows: Sequence[Continuation], repeated: Callable[[Sequence[int]], Encoded]
+    ) -> list[float]:
+        """The log-probability of each continuation, summed over its tokens; ``repeated`` encodes prompts by index."""
+        if max(len(tokens) for _, tokens in rows) <= 1:
+            found = self.logits(encoded, 1)[:, -1].log_softmax(-1)
+            return [float(found[index, list(tokens)].sum()) for index, tokens in rows]
+        scores: list[float] = []
+        for first in range(0, len(rows), self._batch_size):
+            some = rows[first : first + self._batch_size]
+            scores += self._in_full(repeated([index for index, _ in some]), [tokens for _, tokens in some])
+        return scores
+
+    def logits(self, encoded: Encoded, last: int) -> Tensor:
+        """The logits of the last positions, float32 (prompts, last, words)."""
+        options: dict[str, Any] = {"use_cache": False} if "use_cache" in self._parameters else {}
+        if "logits_to_keep" in self._parameters:
+            options["logits_to_keep"] = last
+        if not self._sees_images and "position_ids" in self._parameters:  # padding on the left moves the words
+            options["position_ids"] = (encoded["attention_mask"].cumsum(1) - 1).clamp(min=0)
+        with torch.inference_mode():
+            found: Tensor = self._model(**encoded, **options).logits
+        return found[:, -last:].float()
+
+    def _in_full(self, encoded: Encoded, tokens: Sequence[Sequence[int]]) -> list[float]:
+        """The log-probability of one continuation of each prompt, padded on the right and read together with it."""
+        added = torch.full((len(tokens), max(map(len, tokens))), self._pad)
+        mask = torch.zeros_like(added)
+        for row, of_row in enumerate(tokens):
+            added[row, : len(of_row)], mask[row, : len(of_row)] = torch.tensor(of_row, dtype=torch.int64), 1
+        added, mask = added.to(self._model.device), mask.to(self._model.device)
+        most, of_prompt = added.shape[1], encoded["input_ids"].shape
+        ends = {"input_ids": added, "attention_mask": mask}
+        for name, one in encoded.items():
+            if one.shape == of_prompt:  # others, such as token types, are 0 for text
+                encoded[name] = torch.cat([one, ends.get(name, torch.zeros_like(added)).to(one.dtype)], 1)
+            elif name == "cross_attention_mask":  # the words after an image see it
+                encoded[name] = torch.cat([one, one[:, -1:].expand(-1, most, *one.shape[2:])], 1)
+        found = self.logits(encoded, most + 1)[:, :-1].log_softmax(-1).gather(-1, added[..., None])[..., 0]
+        return [float(score) for score in (found * mask).sum(1)]
 
 
 class TransformersModel:

@@ -13,9 +13,16 @@ from hf_vqa_mc.data.inventory import canary, row_hashes
 from hf_vqa_mc.data.questions import Questions, check_lettered, question_table
 from hf_vqa_mc.data.shards import write_split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
-from hf_vqa_mc.exports.harness_files import harness_file
-from hf_vqa_mc.exports.images import Base64Images, base64_images
+from hf_vqa_mc.exports.harness import (
+    RECORD,
+    Base64Images,
+    Exported,
+    Harness,
+    base64_images,
+    harness_file,
+    record,
+    replaced_folder,
+)
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
@@ -36,15 +43,14 @@ def write_inspect(questions: Questions, output: Path, progress: Progress, overwr
             )
     if questions.labels is None:
         raise InputError("inspect-ai scores answers that are in the data; remove --hide-answers")
-    folder, name = made_folder(output) / questions.name, questions.name
-    table = question_table(questions)
+    name, table = questions.name, question_table(questions)
     if "context" in table.column_names:
         texts = zip(questions.others.contexts, questions.questions, strict=True)
         asked = [f"Context: {context}\n{question}" if context else question for context, question in texts]
         table = table.drop_columns("context")
         table = table.set_column(table.column_names.index("question"), "question", pa.array(asked, pa.string()))
     hashes = row_hashes(table)
-    with replaced_folder(folder, overwrite) as tree:
+    with replaced_folder(output, name, overwrite) as (tree, folder):
         with base64_images(questions, tree, progress) as images:
             written = _write_rows(tree, table, questions, images, progress)
         fields = {"input": "question", "target": "label", "choices": "choices"}

@@ -16,9 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.data.questions import Questions, check_lettered, question_table
-from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, made_folder, record, replaced_folder
-from hf_vqa_mc.exports.harness_files import harness_file
-from hf_vqa_mc.exports.images import exported_images
+from hf_vqa_mc.exports.harness import RECORD, Exported, Harness, exported_images, harness_file, record, replaced_folder
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
@@ -42,13 +40,13 @@ class TaskFormat:
         questions: Questions,
         table: pa.Table,
         tree: Path,
-        output: Path,
+        folder: Path,
         tasks: Mapping[str, Mapping[str, str]],
         about: Mapping[str, str],
         run: str,
         notes: Sequence[str] = (),
     ) -> Exported:
-        """Write all files except images to ``tree``, which becomes ``output/<name>``.
+        """Write all files except images to ``tree``, which becomes ``folder``.
 
         ``tasks`` are values of the YAML template by file, ``about`` says for the README what each task presents, and
         ``run`` is the task of the command.
@@ -75,9 +73,9 @@ class TaskFormat:
             (tree / file).write_text(text, "utf-8")
         pq.write_table(table, tree / TABLE)
         write_json(tree / RECORD, facts, indent=1)
-        paths, others = ([output / name / file for file in some] for some in ((*files, TABLE), ("README.md", RECORD)))
+        paths, others = ([folder / file for file in some] for some in ((*files, TABLE), ("README.md", RECORD)))
         notes = [*notes, *questions.others.notes(as_hint=False)]
-        return Exported(name, paths, len(questions), [how(str(output))], notes, others)
+        return Exported(name, paths, len(questions), [how(str(folder.parent))], notes, others)
 
 
 LM_EVAL_TASKS = TaskFormat(
@@ -98,14 +96,14 @@ LMMS_EVAL_TASKS = TaskFormat(
 
 def write_lm_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write the tasks ``<name>_blind`` and ``<name>_answers`` into ``output/<name>``."""
-    output, name, context = made_folder(output), questions.name, questions.others.context_column
+    name, context = questions.name, questions.others.context_column
     prompts = {"blind": f'"{CONTEXT if context else ""}{QUESTION}"', "answers": '"Answer:"'}
     tasks = {stem: {"task": stem, "prompt": prompt} for stem, prompt in prompts.items()}
     blind = f"{'context, ' if context else ''}question and choices, no image"
     about = {f"{name}_blind": blind, f"{name}_answers": "choices alone", name: "both"}
-    with replaced_folder(output / name, overwrite) as tree:
+    with replaced_folder(output, name, overwrite) as (tree, folder):
         progress("writing questions", 0, len(questions))
-        done = LM_EVAL_TASKS.write(questions, question_table(questions), tree, output, tasks, about, name)
+        done = LM_EVAL_TASKS.write(questions, question_table(questions), tree, folder, tasks, about, name)
         progress("writing questions", len(questions), len(questions))
     return done
 
@@ -113,9 +111,9 @@ def write_lm_eval(questions: Questions, output: Path, progress: Progress, overwr
 def write_lmms_eval(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write the tasks ``<name>`` and ``<name>_blind`` into ``output/<name>``; without images only the second."""
     check_lettered(questions, "lmms-eval")
-    output, name, notes = made_folder(output), questions.name, []
+    name, notes = questions.name, list[str]()
     context = "context, " if questions.others.context_column else ""
-    with replaced_folder(output / name, overwrite) as tree:
+    with replaced_folder(output, name, overwrite) as (tree, folder):
         files = _write_images(questions, tree, progress)
         shown = [files[image] if image >= 0 else [] for image in questions.images.tolist()]
         table = question_table(questions).append_column("image_files", pa.array(shown, pa.list_(pa.string())))
@@ -128,7 +126,7 @@ def write_lmms_eval(questions: Questions, output: Path, progress: Progress, over
             notes.append("there are no images to export: only the task without images is written")
         elif without:
             notes.append(f"{without:,} of {len(shown):,} questions have no image and are presented without one")
-        return LMMS_EVAL_TASKS.write(questions, table, tree, output, tasks, about, next(iter(about)), notes)
+        return LMMS_EVAL_TASKS.write(questions, table, tree, folder, tasks, about, next(iter(about)), notes)
 
 
 def _write_images(questions: Questions, tree: Path, progress: Progress) -> list[list[str]]:

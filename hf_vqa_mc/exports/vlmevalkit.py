@@ -15,28 +15,24 @@ and gaps as 1.0 and 2.0. A no-break space at the end of such cells prevents that
 import csv
 import io
 import json
-import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.data.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.exports.harness import EXPORTED, Exported, Harness, made_folder, record
-from hf_vqa_mc.exports.images import Base64Images, base64_images
-from hf_vqa_mc.io.atomic import Staged, new_file, publish_together
-from hf_vqa_mc.io.outputs import changed_files, entry_of, manifest_text, read_manifest
+from hf_vqa_mc.exports.harness import RECORD, Base64Images, Exported, Harness, base64_images, record, replaced_folder
+from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 HARNESS = "vlmevalkit"
 TURN = 1_000_000  # difference between the index of a question and that of its copy with choices rotated by one
-KINDS = PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"  # suffixes of the file names
+PLAIN, CIRCULAR, TEXT = "", "_CIRCULAR", "_TEXT"  # suffixes of the file names
 TAKEN = re.compile("MMMU|MMT|OCRVQA|LEGO|(?i:openended)")
 """Parts of names that VLMEvalKit reads, prompts or scores differently."""
 UNNAMED = "unnamed"  # category of rows without a question type, if others have one
@@ -48,43 +44,39 @@ Line = tuple[int, int]  # a row of the questions, and by how much its choices ar
 def write_vlmevalkit(questions: Questions, output: Path, progress: Progress, overwrite: bool = False) -> Exported:
     """Write ``NAME.tsv``, ``NAME_CIRCULAR.tsv`` and ``NAME_TEXT.tsv`` (without images); without images only the last.
 
-    If only some questions have an image, the others are left out of all files. The output is the folder that
+    If only some questions have an image, the others are left out of all files. ``output/<name>`` is the folder that
     ``LMUData`` names.
     """
     check_lettered(questions, HARNESS)
     name, hidden, counts = questions.name, questions.labels is None, [*map(len, questions.choices)]
     if taken := TAKEN.search(name):
         raise InputError(f"--name {name}: VLMEvalKit treats names with {taken[0]!r} specially; choose another name")
-    output = made_folder(output)
-    log = output / f"{name}.export.json"
-    earlier = [output / f"{name}{kind}.tsv" for kind in KINDS]
-    _check_earlier_files(earlier, log, overwrite)
-    guards, written = 0, dict[str, Staged]()
-    with base64_images(questions, output, progress) as images, ExitStack() as stack:
+    guards = 0
+    with (
+        replaced_folder(output, name, overwrite) as (tree, folder),
+        base64_images(questions, tree, progress) as images,
+    ):
         rows = [row for row in range(len(questions)) if questions.images[row] in images.spans]
         kinds, notes = _kinds(questions, len(rows))
         rows = rows or list(range(len(questions)))
         for kind in kinds:
             most = max(counts[row] for row in rows) if kind == CIRCULAR else 1
             lines = [(row, turn) for turn in range(most) for row in rows if turn < counts[row]]
-            file = f"{name}{kind}.tsv"
-            written[file] = stack.enter_context(new_file(output / file))
-            guards = _write(questions, lines, None if kind == TEXT else images, written[file], progress)
-        entries = {file: entry_of(new.new) for file, new in written.items()}
-        text = manifest_text(EXPORTED.command, entries, record(HARNESS, len(rows), hidden)).encode()
-        publish_together(stack.enter_context(new_file(log, text)), *written.values(), outdated=earlier)
+            guards = _write(questions, lines, None if kind == TEXT else images, tree / f"{name}{kind}.tsv", progress)
+        write_json(tree / RECORD, record(HARNESS, len(rows), hidden), indent=1)
     if guards:
         notes.append(
             f"{guards:,} cells such as None or 1.0 end in a no-break space, so that pandas does not change them"
         )
     notes += questions.others.notes(as_hint=True)
     names = [f"{name}{kind}" for kind in kinds]
-    kept = [output / "images" / one for one in names] + [output / f"{one}_local.tsv" for one in names]
+    kept = [folder / "images" / one for one in names] + [folder / f"{one}_local.tsv" for one in names]
     if cached := ", ".join(str(path) for path in kept if path.exists()):
         notes.append(f"VLMEvalKit cached an earlier export and would reuse it; remove {cached}")
-    how = f"LMUData={shlex.quote(str(output))} python run.py --model MODEL --data {' '.join(names)}"
+    how = f"LMUData={shlex.quote(str(folder))} python run.py --model MODEL --data {' '.join(names)}"
     how += " --mode infer" if hidden else ""
-    return Exported(name, [output / file for file in written], len(rows), [how], notes, [log])
+    files = [folder / f"{one}.tsv" for one in names]
+    return Exported(name, files, len(rows), [how], notes, [folder / RECORD])
 
 
 def _kinds(questions: Questions, with_image: int) -> tuple[list[str], list[str]]:
@@ -100,22 +92,8 @@ def _kinds(questions: Questions, with_image: int) -> tuple[list[str], list[str]]
     return kinds, notes
 
 
-def _check_earlier_files(files: Sequence[Path], log: Path, overwrite: bool) -> None:
-    """Raise InputError unless an export wrote all existing files, and with ``overwrite`` unless it wrote any."""
-    earlier, remedy = read_manifest(log), "choose another --name or --output"
-    ours = earlier["files"] if earlier else {}
-    names = [path.name for path in files if os.path.lexists(path)]
-    if foreign := [file for file in names if file not in ours] or [log.name] * (log.exists() and earlier is None):
-        raise InputError(f"{log.parent / foreign[0]} exists and was not written by vqa-mc export; {remedy}")
-    if not overwrite and (changed := changed_files(log.parent, names, ours)):
-        changed_file = log.parent / changed[0]
-        raise InputError(
-            f"{changed_file} was changed after vqa-mc export wrote it; replace it with --overwrite, or {remedy}"
-        )
-
-
 def _write(
-    questions: Questions, lines: list[Line], images: Base64Images | None, new: Staged, progress: Progress
+    questions: Questions, lines: list[Line], images: Base64Images | None, path: Path, progress: Progress
 ) -> int:
     """Write one file; return the number of its cells guarded against pandas."""
     columns, guards = guarded(_texts(questions, lines))
@@ -130,7 +108,7 @@ def _write(
         }
         columns["image_path"] = [files[int(questions.images[row])] for row, _ in lines]
     cells = _image_cells(questions, lines, images) if images else None
-    with new.new.open("w", encoding="utf-8", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         file.write("\t".join([*columns, "image"] if cells else columns) + "\n")
         end = "\t" if cells else "\n"  # the image follows, the only cell without quotes
         writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator=end)
@@ -139,7 +117,7 @@ def _write(
             if cells:
                 file.write(f"{next(cells)}\n")
             if number % LINES == 0 or number == len(lines):
-                progress(f"writing {new.path.name}", number, len(lines))
+                progress(f"writing {path.name}", number, len(lines))
     return guards
 
 
@@ -180,24 +158,12 @@ def guarded(columns: dict[str, list[str | None]]) -> tuple[dict[str, list[str | 
     import pandas as pd
 
     table, guards = pd.DataFrame(columns, dtype=object).replace({"": None}), 0
-    for _ in range(2):  # two rounds: numbers are read as text only once the other cells are
-        wrong = _misread(table)
-        table = table.mask(wrong, table + GUARD)
-        guards += int(wrong.to_numpy().sum())
+    for _ in range(2):  # numbers are read as text only once the other cells are; as many columns as written
+        text = table.assign(image="x").to_csv(sep="\t", index=False, quoting=csv.QUOTE_ALL)
+        read = pd.read_csv(io.StringIO(text), sep="\t").iloc[:, :-1]
+        wrong = table.notna() & (read.isna() | (read.astype(str) != table))
+        table, guards = table.mask(wrong, table + GUARD), guards + int(wrong.to_numpy().sum())
     return {name: table[name].tolist() for name in table}, guards
-
-
-def _misread(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Whether pandas reads each cell of a file of the table as something else."""
-    import pandas as pd
-
-    text = table.assign(image="x").to_csv(sep="\t", index=False, quoting=csv.QUOTE_ALL)  # as many columns as written
-    read, given = pd.read_csv(io.StringIO(text), sep="\t").iloc[:, :-1], table.notna()
-    wrong = given & (read.isna() | (read.astype(str) != table))
-    for name in table:  # next to integers beyond 64 bits, gaps are read as empty text
-        if not wrong[name].any() and read.loc[~given[name], name].notna().any():
-            wrong[name] = given[name] & table[name].str.strip("+-").str.isdecimal()
-    return wrong
 
 
 VLMEVALKIT = Harness(HARNESS, write_vlmevalkit)

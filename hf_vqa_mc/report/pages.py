@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
@@ -13,9 +13,6 @@ from hf_vqa_mc.report.charts import colour_styles, drawing_styles
 from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 PREVIEW_SIDE, SMALL_SIDE = 480, 240  # longer side in pixels of images on a page, and where there are many
@@ -30,11 +27,12 @@ def rendered(
     style: str | None = None,
     source: str = "",
 ) -> str:
-    """Render a page; deterministic.
+    """Render a page, with all texts escaped; deterministic.
 
     Its Content-Security-Policy allows only ``data:`` images, and only the script and the style with the given
     checksums, so that text of a dataset is never executed.
     """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     rules = _part("page.css") + _kind_styles() + drawing_styles() + (_part(style) if style else "")
@@ -48,21 +46,14 @@ def rendered(
         f"default-src 'none'; img-src data: {source}; style-src {style_allowed}; script-src {allowed}; "
         f"connect-src {source or none}; base-uri 'none'; form-action {source or none}"
     )
-    ours = {"policy": policy, "style": Markup(rules), "script": Markup(code), "data": as_data(data)}
-    return environment().get_template(template).render(**values, **ours)
-
-
-def environment() -> "Environment":
-    """The templates; all texts are escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     files = FileSystemLoader(TEMPLATES, encoding="utf-8")
-    blocks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
-    found = Environment(loader=files, autoescape=True, undefined=StrictUndefined, **blocks)
-    for name in ("percent", "points", "interval", "count", "plain", "breakable"):
-        found.filters[name] = getattr(plain_text, name)
-    found.filters["letter"] = letter
-    return found
+    environment = Environment(
+        loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    filters = ("percent", "points", "interval", "count", "plain", "breakable")
+    environment.filters |= {"letter": letter, **{name: getattr(plain_text, name) for name in filters}}
+    ours = {"policy": policy, "style": Markup(rules), "script": Markup(code), "data": as_data(data)}
+    return environment.get_template(template).render(**values, **ours)
 
 
 def table_values(
@@ -113,6 +104,5 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
         sets = {kind: list(map(one.choice, indices)) for kind, indices in one.by_kind()}
         pictures = picture_values(one.images, PREVIEW_SIDE, attention=one.attention)
         cards.append({"question": plain(one.question), **pictures, "about": [*filter(None, about)], "sets": sets})
-    named = [{"name": name, "text": text} for name, text in facts.items()]
-    values = {"title": plain(title, 200), "facts": named, "cards": cards, "legends": kind_legends()}
+    values = {"title": plain(title, 200), "facts": facts, "cards": cards, "legends": kind_legends()}
     return rendered("preview.html.jinja", values)

@@ -24,7 +24,6 @@ class Input:
     read: Callable[[Path, "Annotations"], Any]
     what: str = ""  # content of the file, for messages
     required: bool = False
-    complement: str = ""  # another input that it requires
     kinds: tuple[str, ...] = ()  # names of the kinds of annotations that it applies to; empty for all
 
     @property
@@ -132,11 +131,10 @@ CHOICES: Input = Input(
     "choices", lambda path, found: read_by_id(path, found, CHOICES.flag, fields=("plausible", "valid"))
 )
 """GQA, for validity and plausibility."""
-ATTENTIONS = Input("attentions", read_by_id, "grounding", complement="scene_graphs")
+ATTENTIONS = Input("attentions", read_by_id, "grounding")
 SCENE_GRAPHS = Input(
     "scene_graphs",
     lambda path, found: read_by_id(path, found, "--inputs scene_graphs", "image", ("objects",)),
     "grounding",
-    complement="attentions",
 )
 """GQA, both for grounding."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from hf_vqa_mc.errors import InputError, listed, shown, unknown_name
 from hf_vqa_mc.scoring import SCHEMES
-from hf_vqa_mc.scoring.consensus import FORMS
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS, Input
 from hf_vqa_mc.scoring.official import bare_name
 from hf_vqa_mc.scoring.predictions import Predictions
@@ -32,8 +31,7 @@ def declared_inputs(inputs: Mapping[str, Path]) -> dict[str, Input]:
         if name not in declared:
             raise InputError(f"no metric has an input {name!r}; expected {', '.join(declared)}")
         if not path.is_file():
-            found = "it is a folder; give one file of it" if path.is_dir() else "no such file"
-            raise InputError(f"{declared[name].flag}={path}: {found}")
+            raise InputError(f"{declared[name].flag}={path}: no such file")
     return {name: declared[name] for name in inputs}
 
 
@@ -194,25 +192,14 @@ def choose_schemes(
             raise InputError(misfit)
         for one in missing[scheme.name]:
             raise InputError(f"{scheme.name} needs {one.flag}=FILE{one.what and f', {one.what}'}")
-    _check_options(annotations, chosen, inputs, protocol)
-    return chosen
-
-
-def _check_options(
-    annotations: Annotations, chosen: Sequence[Scheme], inputs: Mapping[str, Path], protocol: str
-) -> None:
-    kind, names = annotations.kind, ", ".join(one.name for one in chosen)
-    taken = {one.name: one for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
+    names = ", ".join(one.name for one in chosen)
+    taken = {one.name for scheme in chosen for one in scheme.inputs if not one.kinds or kind.name in one.kinds}
     for name, one in declared_inputs(inputs).items():
         if name not in taken:
             raise InputError(f"{one.flag} is not used by {names} on {kind.description}; remove it")
-        if one.complement and one.complement not in inputs:
-            needed = f"{one.what} also needs {taken[one.complement].flag}=FILE"
-            raise InputError(f"{one.flag}={inputs[name]}: {needed}")
-    if protocol not in FORMS:
-        raise InputError(f"--protocol {protocol}: expected {' or '.join(FORMS)}")
     if protocol != DEFAULT_PROTOCOL and not any(one.has_protocols for one in chosen):
         raise InputError(f"--protocol applies to vqa_accuracy only, not to {names}")
+    return chosen
 
 
 def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Predictions) -> None:

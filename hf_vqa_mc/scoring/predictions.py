@@ -7,12 +7,11 @@ VLMEvalKit: the dataset's columns (index, question, A, B, ..., answer) and ``pre
 """
 
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from string import ascii_uppercase as LETTERS
 from typing import Any
@@ -55,7 +54,6 @@ _RESPONSES, _FILTER, _ROW_NUMBER = "filtered_resps", "filter", "doc_id"
 _CSV_INDEX = re.compile(r"[0-9]{1,9}(\.0)?")  # also of a column that pandas took for floating-point numbers
 _EXPORTED = {"question_id", "answer", "score", "image"}
 """Fields of figures of ``vqa-mc export lmms-eval``; the "answer" in those of other tasks is the correct one."""
-_BATCH = 10_000  # rows
 _HEAD = 1 << 16  # bytes
 _TEXT, _INDEX = frozenset({str}), frozenset({int})
 _EXPECTED = {
@@ -64,9 +62,7 @@ _EXPECTED = {
     _TEXT | _INDEX: "text, or the index of a choice as a whole number",
 }
 
-_Rows = tuple[str, Iterator[Records]]  # the format, a key of `_READERS` or "records", and the rows in batches
-_Convert = Callable[[Records], Records]
-_Layout = tuple[_Convert, str, str, frozenset[type], bool]
+_Rows = Iterable[tuple[int | str, Any]]  # rows with their numbers or names
 
 
 @dataclass(frozen=True)
@@ -90,67 +86,65 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     `ID_COLUMNS` and one of `ANSWER_COLUMNS`; ``a.0.b`` is a field in the first entry of the list in column a.
     """
     is_file = isinstance(source, str | Path)
-    form, batches = _rows_of_file(Path(source).expanduser()) if is_file else _rows_of_objects(source)
-    answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
-    layout: _Layout | None = None
-    for batch in batches:
-        layout = layout or _layout(form, batch, id_column, answer_column)
-        convert, id_name, answer_name, types, of_harness = layout
-        rows = convert(batch).rows
-        names = [row.get(id_name) if isinstance(row, dict) else None for row in rows]
-        pairs = zip(rows, names, strict=True)  # ids of data frames may be floating point
-        rows = [{**row, id_name: _whole(name)} if type(name) is float else row for row, name in pairs]
-        records = Records(rows, batch.location)
-        found = _answers(records, answer_name, types, form in ("csv", "tsv", "xlsx") and not of_harness)
-        for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
-            if name in answers:
-                repeated[name] = None
-            answers[name] = answer
-            if SCORES_COLUMN in record:
-                scores[name] = record[SCORES_COLUMN]
+    form, read = _of_file(Path(source).expanduser()) if is_file else _of_objects(source)
     location = str(Path(source).expanduser()) if is_file else "predictions"
-    if not answers:
+    if not len(read):
         raise InputError(f"{location}: found no predictions")
+    records, id_name, answer_name, types, of_harness = _layout(form, read, id_column, answer_column)
+    rows = [
+        {**row, id_name: _whole(row[id_name])} if isinstance(row, dict) and type(row.get(id_name)) is float else row
+        for row in records.rows
+    ]  # ids of data frames may be floating point
+    records = Records(rows, records.location)
+    found = _answers(records, answer_name, types, form in ("csv", "tsv", "xlsx") and not of_harness)
+    answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
+    for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
+        if name in answers:
+            repeated[name] = None
+        answers[name] = answer
+        if SCORES_COLUMN in record:
+            scores[name] = record[SCORES_COLUMN]
     return Predictions(location, answers, tuple(repeated), scores, form == "answers")
 
 
-def _layout(form: str, first: Records, id_column: str | None, answer_column: str | None) -> _Layout:
-    """How rows become records, the columns of ids and of answers, the answers' types, and whether a harness wrote."""
-    convert: _Convert = lambda batch: batch  # noqa: E731
+def _layout(
+    form: str, records: Records, id_column: str | None, answer_column: str | None
+) -> tuple[Records, str, str, frozenset[type], bool]:
+    """The rows as records, the columns of ids and of answers, the answers' types, and whether a harness wrote them."""
     if form in ("mapping", "answers"):
-        value = first.rows[0]["answer"]
+        value = records.rows[0]["answer"]
         fields = set(value) if isinstance(value, dict) else set()
         written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, map(str, fields)))
         if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
-            return _checked_mapping, "question_id", "answer", _TEXT | _INDEX, False
-        convert, id_column = _records_by_id, id_column or _KEY
-    records = convert(first)
+            for row in (row for row, pair in enumerate(records.rows) if isinstance(pair["answer"], dict | list)):
+                expected = f"expected an object question id -> answer, found {shown(records.rows[row]['answer'])}"
+                remedy = 'give a list of records (pandas: orient="records") or only the answers'
+                raise InputError(f"{records.location(row)}: {expected}; {remedy}; {_SWAPPED}")
+            return records, "question_id", "answer", _TEXT | _INDEX, False
+        pairs = zip(records.inner("answer").rows, records.rows, strict=True)
+        records = Records([{**answer, _KEY: pair["question_id"]} for answer, pair in pairs], records.location)
+        id_column = id_column or _KEY
     record = records.rows[0]
     if not isinstance(record, dict):
         raise InputError(f"{records.location(0)}: expected a record such as a JSON object, found {shown(record)}")
     is_samples = record.keys() >= {_ROW_NUMBER, _RESPONSES}
     if answer_column is None and (is_samples or record.keys() >= {"index", "prediction"}):
         of_harness = _samples if is_samples else _vlmevalkit
-        return lambda batch: of_harness(convert(batch), id_column), "question_id", "prediction", _TEXT | _INDEX, True
+        return of_harness(records, id_column), "question_id", "prediction", _TEXT | _INDEX, True
     nested = [name for name in (id_column, answer_column) if name and "." in name and name not in record]
     if not answer_column:
         nested += [name for name in NESTED_ANSWERS if isinstance(_inner(record, name), str)]
     if nested:
-        of = convert
-        convert = lambda batch: Records([_with_inner(row, nested) for row in of(batch).rows], batch.location)  # noqa: E731
-        records = convert(first)
+        rows = [{**row, **{name: _inner(row, name) for name in nested}} if isinstance(row, dict) else row
+                for row in records.rows]  # fmt: skip
+        records = Records(rows, records.location)
     name = _column(records, id_column, ID_COLUMNS, "question ids", "--id-column")
     answer = _column(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
     has_choices = {"choices", "options"} & records.rows[0].keys() or {"A", "B"} <= records.rows[0].keys()
     if has_choices and not answer_column and answer in ("answer", "label"):
         remedy = f"if they are predictions, add --answer-column {answer}; PREDICTIONS comes first, then DATASET"
         raise InputError(f"{records.location(0)}: next to choices, {answer!r} may hold the correct answers; {remedy}")
-    return convert, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
-
-
-def _with_inner(row: Any, names: Sequence[str]) -> Any:  # noqa: ANN401  any JSON value
-    """A record with the values of nested fields, None where they are missing."""
-    return {**row, **{name: _inner(row, name) for name in names}} if isinstance(row, dict) else row
+    return records, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
 
 
 def _inner(value: Any, name: str) -> Any:  # noqa: ANN401  any JSON value
@@ -207,28 +201,6 @@ def _answers(records: Records, column: str, types: frozenset[type], from_csv: bo
 def _whole(value: Any) -> Any:  # noqa: ANN401  any value
     """A floating-point number as a whole one if it is exactly that."""
     return int(value) if type(value) is float and value.is_integer() and abs(value) <= EXACT else value
-
-
-def _checked_mapping(records: Records) -> Records:
-    """The rows of an object id -> answer; raises InputError if it is something else."""
-    for row in (row for row, pair in enumerate(records.rows) if isinstance(pair["answer"], dict | list)):
-        name, value = records.rows[row].values()
-        remedy = (
-            "give only the answer, or its field as --answer-column, or make the list of predictions the whole file"
-        )
-        if name in (*ID_COLUMNS, *ANSWER_COLUMNS):
-            remedy = 'this is a table by columns: write it by rows (pandas: orient="records")'
-        elif name in HEADER_FIELDS or (isinstance(value, dict) and PUBLISHED & value.keys()):
-            remedy = _SWAPPED
-        expected = "an object question id -> answer"
-        raise InputError(f"{records.location(row)}: expected {expected}, found {shown(value)}; {remedy}")
-    return records
-
-
-def _records_by_id(batch: Records) -> Records:
-    """The records of an object id -> record with an answer."""
-    pairs = zip(batch.inner("answer").rows, batch.rows, strict=True)
-    return Records([{**answer, _KEY: pair["question_id"]} for answer, pair in pairs], batch.location)
 
 
 def _samples(records: Records, id_column: str | None) -> Records:
@@ -294,12 +266,13 @@ def _text(cell: Any) -> str:  # noqa: ANN401  a cell of a table
     return "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell).removesuffix(GUARD)
 
 
-def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table, a mapping or answers
+def _of_objects(source: Any) -> tuple[str, Records]:  # noqa: ANN401  rows, a table, a mapping or answers
+    """The form, a key of `_READERS`, "answers" or "records", and the rows."""
     is_frame = hasattr(source, "index") and hasattr(source, "to_dict")  # of pandas, or a Series
     is_series = is_frame and not hasattr(source, "columns")
     if isinstance(source, Mapping) or (is_series and source.index.tolist() != [*range(len(source))]):
         pairs = ((str(_whole(_plain(name))), _plain(value)) for name, value in source.items())
-        return "mapping", _numbered(_mapped(pairs), "predictions,")
+        return "mapping", _records(_mapped(pairs), "predictions,")
     if is_frame and not is_series:
         named = source.index.name in (*ID_COLUMNS, *OTHER_ID_COLUMNS)
         source = (source.reset_index() if named else source).to_dict("records")
@@ -309,34 +282,32 @@ def _rows_of_objects(source: Any) -> _Rows:  # noqa: ANN401  rows, a table, a ma
         expected = "a path, a mapping id -> answer, rows with columns such as question_id and answer, or a list"
         raise InputError(f"predictions is {type(source).__name__}; expected {expected}")
     if source and (isinstance(source[0], str) or not isinstance(source[0], Mapping | Sequence)):
-        return "answers", _numbered(_mapped((str(at), _plain(one)) for at, one in enumerate(source)), "predictions,")
+        return "answers", _records(_mapped((str(at), _plain(one)) for at, one in enumerate(source)), "predictions,")
     rows = ({name: _plain(one) for name, one in row.items()} if isinstance(row, Mapping) else row for row in source)
-    return "records", _numbered(enumerate(rows, 1), "predictions, record")
+    return "records", _records(enumerate(rows, 1), "predictions, record")
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  any value
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _rows_of_file(path: Path) -> _Rows:
+def _of_file(path: Path) -> tuple[str, Records]:
     if not path.is_file():
         found = "is a folder (PREDICTIONS comes before DATASET)" if path.is_dir() else "does not exist"
         raise InputError(f"predictions {path} {found}; expected a json, jsonl, csv, tsv, parquet or xlsx file")
     form = _format(path)
     what, read = _READERS[form]
-    return form, _numbered(read(path), f"{path},{what}")
+    return form, _records(read(path), f"{path},{what}")
 
 
-def _mapped(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _mapped(pairs: Iterable[tuple[str, Any]]) -> _Rows:
     """The pairs of an object id -> answer as rows."""
     return ((repr(name), {"question_id": name, "answer": value}) for name, value in pairs)
 
 
-def _numbered(rows: Iterable[tuple[int | str, Any]], location: str) -> Iterator[Records]:
-    """Rows with their numbers or names, in batches."""
-    iterator = iter(rows)
-    while batch := list(islice(iterator, _BATCH)):
-        yield Records([row for _, row in batch], lambda row, batch=batch: f"{location} {batch[row][0]}")  # type: ignore[misc]
+def _records(rows: _Rows, location: str) -> Records:
+    read = list(rows)
+    return Records([row for _, row in read], lambda row: f"{location} {read[row][0]}")
 
 
 def _format(path: Path) -> str:
@@ -356,14 +327,7 @@ def _format(path: Path) -> str:
         return found
     if not text:
         raise InputError(f"{path}: the file is empty; expected predictions")
-    first = FIRST_FIELD.match(text)
-    if first is not None and first[1] in HEADER_FIELDS and first[2] in "{[":
-        raise InputError(f"{path}: expected predictions, found an object with {first[1]!r}; {_SWAPPED}")
-    line, _, following = text.partition("\n")
-    try:
-        is_lines = following.lstrip()[:1] == "{" and isinstance(json.loads(line), dict)
-    except ValueError:
-        is_lines = False
+    is_lines = text.partition("\n")[2].lstrip()[:1] == "{"
     return "json" if text[0] != "{" else "jsonl" if is_lines else "mapping"
 
 
@@ -402,13 +366,13 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             content = pa.py_buffer(stream.read())
         check_parquet(content, str(path), path.stat().st_size)
         with parquet.ParquetFile(pa.BufferReader(content)) as file:
-            yield from enumerate((row for batch in file.iter_batches(_BATCH) for row in batch.to_pylist()), 1)
+            yield from enumerate((row for batch in file.iter_batches() for row in batch.to_pylist()), 1)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error
 
 
-_READERS: dict[str, tuple[str, Callable[[Path], Iterable[tuple[int | str, Any]]]]] = {
+_READERS: dict[str, tuple[str, Callable[[Path], _Rows]]] = {
     "csv": (" line", _csv_rows),
     "tsv": (" line", _csv_rows),
     "xlsx": (" row", lambda path: enumerate(read_xlsx(path).to_dict("records"), 2)),

@@ -153,7 +153,7 @@ Result = Mapping[str, Any]
 class Scheme:
     """Everything about a scoring scheme; list yours with ``SCHEMES.add``.
 
-    Its folder holds ``<name>.py``, a subclass of ``scheme_metric.SchemeMetric`` for ``evaluate``, and the card
+    Its folder holds ``<name>.py``, `scheme_metric.metric` of its name for ``evaluate``, and the card
     ``README.md``, whose bibtex block is the citation.
     """
 

@@ -5,10 +5,8 @@ Rows stay in memory: in the Arrow files of ``evaluate``, 1.7 would become 1, and
 
 import inspect
 import json
-import math
 import re
 from collections.abc import Mapping
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -20,9 +18,6 @@ from hf_vqa_mc.scoring import SCHEMES as SCHEMES
 from hf_vqa_mc.scoring.metric_folders import metric_folder
 from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
-
-_SCALARS = frozenset({str, int, bool, float, type(None)})
-_DEEPEST = 20  # levels of nested values that are checked together
 
 
 class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
@@ -107,32 +102,27 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
         return dict(self.scheme.function(**rows, **options))
 
 
+def metric(name: str) -> type[SchemeMetric]:
+    """The class of a scheme's metric, named as `evaluate` names it."""
+    return type(name.title().replace("_", ""), (SchemeMetric,), {"scheme": SCHEMES[name]})
+
+
 def _plain_values(name: str, column: list[Any]) -> list[Any]:
-    """A column's values as JSON would keep them; raises InputError if it cannot."""
-    level = column
-    for _ in range(_DEEPEST):
-        kinds = set(map(type, level))
-        is_finite = float not in kinds or all(map(math.isfinite, (value for value in level if type(value) is float)))
-        if not is_finite or not kinds <= _SCALARS | {list, dict}:
-            break
-        if kinds <= _SCALARS:
-            return column
-        records = chain.from_iterable(value.values() for value in level if type(value) is dict)
-        level = [*chain.from_iterable(value for value in level if type(value) is list), *records]
-    return [_plain_value(name, value, row) for row, value in enumerate(column)]
+    """A column's values as JSON keeps them, arrays of numpy and torch as lists; InputError if it cannot."""
 
-
-def _plain_value(name: str, value: object, row: int) -> Any:  # noqa: ANN401  any JSON value
-    def of_array(array: object) -> object:
-        if hasattr(array, "tolist"):  # numpy and torch
-            return array.tolist()
-        raise TypeError(f"{type(array).__name__} is not text, a number, a list or a record")
+    def plain(value: object) -> Any:  # noqa: ANN401  any JSON value
+        return json.loads(json.dumps(value, allow_nan=False, default=lambda array: array.tolist()))
 
     try:
-        return json.loads(json.dumps(value, allow_nan=False, default=of_array))
-    except (ValueError, TypeError) as error:
-        what = f": {error}" if isinstance(error, TypeError) else " contains NaN, infinity or a circular reference"
-        raise InputError(f"row {row + 1} of this batch: {name}{what}") from None
+        return plain(column)  # type: ignore[no-any-return]
+    except (ValueError, TypeError, AttributeError):
+        for row, value in enumerate(column, 1):
+            try:
+                plain(value)
+            except (ValueError, TypeError, AttributeError) as error:
+                expected = "expected text, finite numbers, lists or records"
+                raise InputError(f"row {row} of this batch: {name}: {error}; {expected}") from None
+        raise
 
 
 def _feature(kind: Any) -> Any:  # noqa: ANN401  nested lists and dicts of type names

@@ -83,8 +83,7 @@ class Finished:
         questions = count(len({row["question_id"] for row in self.outcome.items}))
         answers = count(sum(not one.item.control for one in self.answered))
         facts = {"kind": self.study.settings.kind, "questions": questions, "answers": answers}
-        named = [{"name": name, "text": text} for name, text in facts.items()]
-        values = {"title": self.study.settings.dataset, "facts": named, "cards": cards}
+        values = {"title": self.study.settings.dataset, "facts": facts, "cards": cards}
         return rendered("study_results.html.jinja", values, style="study.css").encode("utf-8", "replace")
 
     def write(self, folder: Path, overwrite: bool) -> list[Path]:

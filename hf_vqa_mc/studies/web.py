@@ -5,20 +5,31 @@ not see: labels, and in a condition without image or question neither of them.
 """
 
 import json
+import socket
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.report.pages import rendered
-from hf_vqa_mc.report.serving import HEADERS
 from hf_vqa_mc.studies.kind import ANSWER, CAPTION, CONFIDENCES, IMAGE, LONGEST_TEXT, QUESTION, Item
 from hf_vqa_mc.studies.store import Page, Study, Task
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # addresses contain tokens
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "frame-ancestors 'self'",
+}
+"""Of every reply."""
+CLOSING = 5  # seconds that requests on their way have when the server ends
 KEYS = "123456789abcdefghijklmnopqrstuvwyz"  # keys of the choices; x is that of bad questions
 LARGEST_BODY = 16_384  # bytes of an answer
 LONGEST_SECONDS = 86_400
@@ -95,14 +106,12 @@ class Pages:
             raise InputError("expected an answer as application/json")
         try:
             sent = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise InputError("expected an answer as JSON") from error
-        if not isinstance(sent, dict) or sent.keys() != {"task", "value", "seconds"} or type(sent["task"]) is not int:
-            raise InputError("expected an answer as task, value and seconds")
-        seconds = sent["seconds"]
-        if type(seconds) not in (int, float) or not 0 <= seconds <= LONGEST_SECONDS:
-            raise InputError(f"seconds: expected a number from 0 to {LONGEST_SECONDS:,}")
-        return self.study.save(annotator, sent["task"], sent["value"], float(seconds))
+            task, value, seconds = sent["task"], sent["value"], float(sent["seconds"])
+            if type(task) is not int or not 0 <= seconds <= LONGEST_SECONDS:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise InputError("expected an answer as JSON with task, value and seconds") from error
+        return self.study.save(annotator, task, value, seconds)
 
     def picture(self, request: "Request") -> "Response":
         """An image of a question that the annotator was given, if its condition shows images."""
@@ -205,3 +214,38 @@ def _html(values: dict[str, Any], status: int = 200) -> "Response":
 
     html = rendered("study.html.jinja", values, "study.js", style="study.css", source="'self'")
     return HTMLResponse(html.encode("utf-8", "replace"), status, headers=HEADERS)
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens; raises InputError if the address cannot be used."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)  # from here on requests wait, also before the server has started
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"--host {host} --port {port}: {reason}; choose another port") from error
+    return listening
+
+
+def server(application: "Callable[[], Starlette]") -> "uvicorn.Server":
+    """A server; it logs no requests, since their addresses contain tokens."""
+    try:
+        import uvicorn
+
+        made = application()
+    except ImportError as error:
+        raise MissingExtra(error.name or "uvicorn", "study") from error
+    quiet: dict[str, Any] = {"access_log": False, "log_level": "warning", "server_header": False}
+    return uvicorn.Server(uvicorn.Config(made, lifespan="off", timeout_graceful_shutdown=CLOSING, **quiet))
+
+
+def run(application: "Callable[[], Starlette]", listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve pages until Ctrl-C or SIGTERM; ``ready`` is called before."""
+    with listening:
+        running = server(application)
+        ready()
+        with suppress(KeyboardInterrupt):  # the usual end, which uvicorn raises again after its own
+            running.run([listening])

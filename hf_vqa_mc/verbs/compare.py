@@ -1,6 +1,6 @@
 """``hf_vqa_mc.compare`` and ``vqa-mc compare``: two or more runs on the same questions, side by side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ class CompareResult(Result):
 
     comparison: "Comparison | None"  #: None with runs of vqa-mc train only
     settings: CompareSettings
-    trained: Sequence[dict[str, Any]] = ()  #: see `evaluation.runs.trained_run`
+    trained: Sequence[dict[str, Any]] = ()  #: see `evaluation.comparison.trained_run`
     written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
@@ -116,7 +116,7 @@ class CompareResult(Result):
 
     def _tables(self) -> dict[str, TextTable]:
         """The tables by their titles."""
-        from hf_vqa_mc.evaluation.runs import trained_table
+        from hf_vqa_mc.evaluation.comparison import trained_table
         from hf_vqa_mc.report.comparison import text_tables
 
         found = {} if self.comparison is None else text_tables(self.comparison)
@@ -138,31 +138,28 @@ class CompareResult(Result):
         """The content of a file: .md, .csv, .tex, .json or .html."""
         from hf_vqa_mc.report.comparison import comparison_html
 
-        def html() -> bytes:
+        suffix = check_suffix(path, "path", FORMATS)
+        if suffix == ".json":
+            return super()._content(path)
+        if suffix == ".csv":
+            return csv_bytes(self.to_pandas())
+        if suffix == ".html":
             if self.comparison is None:
                 raise InputError(f"{path}: {UNPAIRED}")
             return comparison_html(self.comparison, self._tables()).encode()
-
-        content: dict[str, Callable[[], bytes]] = {
-            ".md": lambda: self.to_markdown().encode(),
-            ".csv": lambda: csv_bytes(self.to_pandas()),
-            ".tex": lambda: self.to_latex().encode(),
-            ".json": lambda: super(CompareResult, self)._content(path),
-            ".html": html,
-        }
-        return content[check_suffix(path, "path", FORMATS)]()
+        return (self.to_markdown() if suffix == ".md" else self.to_latex()).encode()
 
 
 def _figures(line: "Line") -> dict[str, Any]:
     """The figures of a line, flat."""
-    found = line.as_json()
-    mean, paired = found.pop("accuracy"), found.pop("against_baseline") or {}
-    found |= {"input": line.input or "", "mean": mean["mean"], "low": mean["low"], "high": mean["high"]}
-    found |= {"questions": mean["rows"]}
+    mean, paired = line.accuracy, line.against_baseline
+    found: dict[str, Any] = {"run": line.run, "input": line.input or "", "metric": line.metric}
+    found |= {"mean": mean.mean, "low": mean.low, "high": mean.high, "questions": mean.rows}
     if paired:
-        change = paired.pop("difference")
-        found |= {"difference": change["mean"], "difference_low": change["low"], "difference_high": change["high"]}
-    return found | paired
+        change = paired.difference
+        found |= {"difference": change.mean, "difference_low": change.low, "difference_high": change.high}
+        found |= {name: value for name, value in vars(paired).items() if name != "difference"}
+    return found
 
 
 @verb(
@@ -180,8 +177,7 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     Raises:
         InputError: a run cannot be read, or the runs are of different benchmarks or have no question in common.
     """
-    from hf_vqa_mc.evaluation.comparison import compared
-    from hf_vqa_mc.evaluation.runs import is_trained, read_runs, trained_run
+    from hf_vqa_mc.evaluation.comparison import compared, is_trained, read_runs, trained_run
     from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.outputs import check_output_files
 

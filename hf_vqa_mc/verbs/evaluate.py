@@ -11,7 +11,7 @@ from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
-    from hf_vqa_mc.evaluation.evaluating import Evaluation
+    from hf_vqa_mc.evaluation.figures import Evaluation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,12 +26,12 @@ class EvaluateResult(Result):
         """A table with a line per input, notes, and the files."""
         from hf_vqa_mc.report.evaluation import next_steps
 
-        done, figures = self.evaluation, self.evaluation.figures
-        yield f"{done.run['model']} on {done.location}: {figures.extent()}, method {done.run['method']}"
-        yield TextTable(figures.columns(), ("input",), ("input",))
-        yield from figures.notes()
+        done = self.evaluation
+        yield f"{done.run['model']} on {done.split.location}: {done.extent()}, method {done.run['method']}"
+        yield TextTable(done.columns(), ("input",), ("input",))
+        yield from done.notes()
         yield from (f"wrote {path}" for path in self.written)
-        yield from next_steps(self.settings, figures, self.settings.output)
+        yield from next_steps(self.settings, done, self.settings.output)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in results.json; fractions."""
@@ -50,14 +50,14 @@ class EvaluateResult(Result):
     @property
     def per_question(self) -> Frame:
         """One row per question: the columns of rows.parquet, with each input's picked choice and score."""
-        return frame_of(self.evaluation.figures.table())
+        return frame_of(self.evaluation.table())
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, results.json and rows.parquet to a folder, without the answers."""
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.report.evaluation import next_steps, write_evaluation
 
-        steps = next_steps(self.settings, self.evaluation.figures, Path(path), public_name)
+        steps = next_steps(self.settings, self.evaluation, Path(path), public_name)
         return write_evaluation(Path(path), self.evaluation, steps)
 
 

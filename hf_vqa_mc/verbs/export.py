@@ -1,14 +1,13 @@
 """``hf_vqa_mc.export`` and ``vqa-mc export``: a benchmark as tasks of other harnesses."""
 
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import HARNESSES
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result
 
@@ -34,8 +33,8 @@ class ExportSettings(BenchmarkOptions, HarnessOption):
     """
 
     output: Path = option(
-        "Folder to write: --include_path of lm-eval and lmms-eval, LMUData of VLMEvalKit; for "
-        "inspect, the folder NAME in it is a dataset repository for the Hub."
+        "Folder to write: --include_path of lm-eval and lmms-eval; for VLMEvalKit "
+        "the folder NAME in it is LMUData, for inspect a dataset repository for the Hub."
     )
     overwrite: bool = overwrite_option()
     hide_answers: bool = option("Do not write labels; the harness then saves predictions only.", default=False)
@@ -80,16 +79,6 @@ class ExportResult(Result):
         from hf_vqa_mc.data.questions import question_table
 
         return question_table(self.questions).to_pandas()
-
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the tasks to another folder."""
-        from hf_vqa_mc.io.outputs import check_outside
-
-        check_outside(Path(path) / self.questions.name, "output", self.settings.paths)
-        return HARNESSES[self.settings.harness].write(self.questions, Path(path), silent, overwrite).files
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 @verb(

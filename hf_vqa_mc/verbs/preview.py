@@ -117,10 +117,6 @@ class PreviewResult(Result):
             [[getattr(one, name) for name in columns] for one in self.examples], columns=columns, dtype=object
         )
 
-    @property
-    def _inputs(self) -> list[Path]:
-        return self.settings.paths
-
     def _content(self, path: Path) -> bytes:
         return self.html.encode()
 

@@ -2,13 +2,11 @@
 
 import contextlib
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import option, overwrite_option, settings, verb
@@ -76,43 +74,37 @@ class QuickstartResult(Result):
             lines.append((name, *map(score_cell, shares)))
         yield f"Accuracy in % without the image on {n_rows:,} test questions; {CAPTION}"
         yield TextTable.of(("config", "chance", "answers", *TYPES), lines)
-        yield (
-            "Both heuristics use counts of the training split: they pick the choice most often correct relative to "
-            "how often it is presented (eq. 2 of Chao et al. 2018), over all questions or over those that begin "
-            "alike. QoU decoys hide the target among answers to similar questions; IoU decoys alone do not, as the "
-            "question rules them out. Neither hides what a yes/no question reveals.\n"
-        )
+        about, rest = self._texts().split("%%\n")
+        yield about
         if self.models:
             yield "Trained models: accuracy on the test questions in %, with 95% intervals"
             yield self._model_table()
             yield "Inputs: A = answers, I = image (16x16 pixels), Q = question.\n"
-        output = self.built.output
-        yield next_steps(output, SHOWN)
-        yield f"""
-To read a row with its image:
+        yield f"{next_steps(self.built.output, SHOWN)}\n"
+        yield from (f"{paragraph}\n" for paragraph in rest.rstrip("\n").split("\n\n"))
 
-  python -c 'import hf_vqa_mc, datasets; ds = datasets.load_dataset("{output.name}", "{SHOWN}", split="test"); \
-print(hf_vqa_mc.with_images(ds)[0])'
-"""
-        given = "" if output.name == "vqa_mc" else f" --output {shlex.quote(output.name)}"
-        train = f"To train models as well: vqa-mc quickstart --train{given}\n"
-        yield from self._model_steps() if self.models else [train]
-        yield """\
-To add real questions, such as COCO-QA, to the same folder:
+    def _texts(self) -> str:
+        """The texts below the tables, as ``quickstart.jinja`` has them."""
+        from jinja2 import Template
 
-  vqa-mc build cocoqa --data-dir cocoqa --word-vectors glove.6B.100d.txt
-
-The audit of the random decoys as an HTML page (for your own benchmark: vqa-mc audit FILE):
-"""
-        yield f"  {self.audit_report}\n"
-        closed = self.figures[CLOSED]
-        yield (
-            f"{CLOSED} has a guarantee: k rows ask the same question about k images and share k choices, "
-            "each correct in one row. Whatever sees question and choices, but no image, is exactly at chance "
-            f"({percent(closed['question_answer_prior'])}), yes/no questions included. {closed['rows']:,} of the "
-            f"{n_rows:,} test questions are in such closed answer sets. The same for your own benchmark:\n\n"
-            "  vqa-mc remedy FILE --guarantee question --output closed.csv"
+        output, closed = self.built.output, self.figures[CLOSED]
+        checkpoint = ""
+        if self.models:
+            checkpoint = str(Path(self.models["mlp-iqa"][SHOWN]["checkpoint"]).relative_to(output.parent))
+        template = Template((Path(__file__).parent / "quickstart.jinja").read_text("utf-8"), trim_blocks=True)
+        text: str = template.render(
+            name=output.name,
+            quoted_name=shlex.quote(output.name),
+            shown=SHOWN,
+            checkpoint=checkpoint,
+            quoted_checkpoint=shlex.quote(checkpoint),
+            audit_report=self.audit_report,
+            closed=CLOSED,
+            closed_rows=f"{closed['rows']:,}",
+            rows=f"{self.figures[SHOWN]['rows']:,}",
+            chance=percent(closed["question_answer_prior"]),
         )
+        return text
 
     def _model_table(self) -> TextTable:
         from hf_vqa_mc.scoring.table import score_cell, with_interval
@@ -123,18 +115,6 @@ The audit of the random decoys as an HTML page (for your own benchmark: vqa-mc a
             lines.append((MODELS[model], *(with_interval(one["accuracy"], one["interval"]) for one in found)))
         lines.append(("chance", *(score_cell(self.figures[name]["chance"]) for name in TRAINED_ON)))
         return TextTable.of(("model", *TRAINED_ON.values()), lines)
-
-    def _model_steps(self) -> Iterator[str]:
-        name, best = self.built.output.name, Path(self.models["mlp-iqa"][SHOWN]["checkpoint"])
-        folder = best.relative_to(self.built.output.parent)
-        yield f"""\
-To get a model's answer to a row with its image, and to list what a push would upload:
-
-  python -c 'import datasets, hf_vqa_mc.models, transformers; \
-ds = datasets.load_dataset("{name}", "{SHOWN}", split="test"); row = hf_vqa_mc.with_images(ds)[0]; \
-print(row, transformers.pipeline("multiple-choice-vqa", "{folder}")(row))'
-  vqa-mc push model NAMESPACE/easyvqa-mlp-iqa --folder {shlex.quote(str(folder))} --dry-run
-"""
 
     def to_dict(self) -> dict[str, Any]:
         """All figures; fractions."""
@@ -251,8 +231,6 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
         torch.set_num_threads(1)  # such small models are no faster with more
         dataset, runs = built.output.name, Path(f"{built.output.name}_runs")
         todo = [(config, model, runs / f"{config}-{model}") for config in TRAINED_ON for model in MODELS]
-        for config, _, run in todo:
-            _check_same_rows(run, dataset, config)
         images = dataset_images(dataset, SHOWN)
         output = Path("vqa_mc_features")
         features = extract_features(images, backbone="pixels", output=output, progress=progress).folder
@@ -267,24 +245,6 @@ def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Pr
             found[model][config] = {**reported, "checkpoint": str(trained.model_folder.absolute())}
         progress("training models", len(todo), len(todo))
     return found
-
-
-def _check_same_rows(run: Path, dataset: str, config: str) -> None:
-    """Raise InputError if the folder holds a run on other rows: of another version or other easy-VQA files."""
-    from hf_vqa_mc.training.inputs import made_with
-    from hf_vqa_mc.training.run_folder import BEST, RECORD
-
-    try:
-        trained_on = read_json(run / BEST / RECORD)["made_with"]
-    except FileNotFoundError:
-        return
-    except (ValueError, KeyError, TypeError):
-        trained_on = None
-    if trained_on != made_with(dataset, config)[1]:
-        raise InputError(
-            f"{run.absolute()} holds a run on other rows than those of {dataset} (built by another version or with "
-            "other settings); remove it or choose another --output"
-        )
 
 
 def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:

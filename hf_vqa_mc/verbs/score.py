@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hf_vqa_mc.data.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
@@ -57,7 +57,7 @@ class ScoreSettings(ColumnOptions):
         f"Metric to compute instead of the dataset's own; may be repeated: {', '.join(OF_PREDICTIONS)}.",
         default=(),
     )
-    protocol: str = option(
+    protocol: Literal["2021", "2017"] = option(
         "Version of VQA's official evaluation program: 2021 or 2017.", default="2021", panel=ADVANCED
     )
     inputs: Mapping[str, str | Path] = option(
@@ -201,36 +201,6 @@ class ScoreResult(Result):
         scheme = official_scheme(self.annotations)
         return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
 
-    @property
-    def _inputs(self) -> list[Path]:
-        return self.settings.paths
-
-    def save_official(self, folder: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the files that the dataset's own program reads and, for VQA, writes to a folder.
-
-        Raises:
-            InputError: the dataset has no such files, the folder cannot be made, or one would replace what is read.
-            OSError: the disk is full or read-only.
-        """
-        from hf_vqa_mc.io.atomic import write_together
-
-        contents = self._official_contents(Path(folder), overwrite)
-        write_together(contents, overwrite)
-        return list(contents)
-
-    def _official_contents(self, folder: Path, overwrite: bool) -> dict[Path, bytes]:
-        """The content of each file in the folder; raises InputError unless they can be written there."""
-        from hf_vqa_mc.io.atomic import json_bytes
-        from hf_vqa_mc.io.outputs import check_distinct, check_folder, check_output_file
-
-        output = self.settings.output
-        files = {folder / name: json_bytes(content) for name, content in self.official_files().items()}
-        check_folder(folder, "--official")
-        for path in files:
-            check_output_file(path, "--official: its file", self.settings.paths, overwrite)
-            check_distinct({"--official: its file": path} | ({"--output": output} if output else {}))
-        return files
-
 
 def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Measure, group, value, standard error, and bounds of the interval of every number."""
@@ -267,7 +237,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     """
     from hf_vqa_mc.data.annotations import read_annotations
     from hf_vqa_mc.io.atomic import json_bytes, write_together
-    from hf_vqa_mc.io.outputs import check_folder, check_output_file
+    from hf_vqa_mc.io.outputs import check_distinct, check_folder, check_output_file
     from hf_vqa_mc.scoring import matching
     from hf_vqa_mc.scoring.predictions import read_predictions
 
@@ -308,7 +278,12 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         unparsed=matched.answers.count("") if settings.free_text else None,
         settings=settings,
     )
-    contents = {} if settings.official is None else result._official_contents(settings.official, settings.overwrite)
+    contents: dict[Path, bytes] = {}
+    for name, content in result.official_files().items() if settings.official else ():
+        path = Path(settings.official or "", name)
+        check_output_file(path, "--official: its file", settings.paths, settings.overwrite)
+        check_distinct({"--official: its file": path} | ({"--output": settings.output} if settings.output else {}))
+        contents[path] = json_bytes(content)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
     write_together(contents, settings.overwrite)

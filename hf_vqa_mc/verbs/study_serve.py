@@ -9,7 +9,6 @@ from typing import Any
 
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import AT_LEAST_ONE, option, settings, verb
-from hf_vqa_mc.report.serving import PORT
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 
 
@@ -24,7 +23,7 @@ class StudyServeSettings:
     study: Path = option("File of vqa-mc study create.", kw_only=False)
     host: str = option("Address to listen on; 0.0.0.0 for all networks.", default="127.0.0.1")
     port: int = option(
-        "Port to listen on; 0 for any free one.", default=PORT, check=("0 to 65535", range(65536).__contains__)
+        "Port to listen on; 0 for any free one.", default=7860, check=("0 to 65535", range(65536).__contains__)
     )
     url: str | None = option("Address by which annotators reach the server, for the printed links.", default=None)
     links: int | None = option(
@@ -68,9 +67,8 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeR
         InputError: the file is not a study, or the port cannot be used.
         MissingExtra: the server is not installed.
     """
-    from hf_vqa_mc.report.serving import bound_socket, run
     from hf_vqa_mc.studies.store import Study
-    from hf_vqa_mc.studies.web import application
+    from hf_vqa_mc.studies.web import application, bound_socket, run
 
     with closing(Study(settings.study)) as study:
         listening = bound_socket(settings.host, settings.port)

@@ -58,14 +58,6 @@ def test_a_planted_shortcut_is_found_and_the_report_written(run, tmp_path):
     assert scores[strongest["name"]].to_numpy().mean() == pytest.approx(strongest["accuracy"], abs=1e-6)
 
 
-def test_the_terminal_output_is_a_table_and_sentences(run, tmp_path):
-    result = run("audit", lines(tmp_path / "b.jsonl", "length", 0.5), "--no-probes", "--output", tmp_path / "there")
-    assert result.exit_code == 0, result.output
-    assert "longest choice" in result.stdout
-    assert "significantly above chance" in " ".join(result.stdout.split())
-    assert f"wrote {tmp_path / 'there' / 'report.html'}" in result.stdout
-
-
 def test_all_outputs_show_both_figures_if_there_is_a_training_split(run, tmp_path):
     folder = tmp_path / "both"
     folder.mkdir()
@@ -147,12 +139,9 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
     ("arguments", "message"),
     [
         (["--fail-above", "5"], "--fail-above 5.0: expected a number from 0 to less than 1"),
-        (["--time-limit", "nan"], "--time-limit nan: expected a number above 0"),
         (["--mlps"], "--mlps needs word vectors"),
         (["--question", "asked"], "unknown column of"),
         (["--output", "b.jsonl"], "would replace or change an input"),
-        (["--output", "."], "would replace or change an input"),
-        (["--split", "dev"], "dev"),
         (["--seed", "-1"], "--seed -1: expected 0 or more"),
         (["--features", "here"], "--features here is used only by probes"),
     ],
@@ -223,18 +212,6 @@ def test_the_next_step_fits_the_result(tmp_path):
     assert again.command == "vqa-mc remedy PUBLISHED --strategy best --output leaky-best.jsonl"
 
 
-def test_few_rows_are_not_to_be_published(run, tmp_path):
-    result = run("audit", lines(tmp_path / "b.jsonl", rows=14), "--no-probes")
-    assert "too few for a verdict" in " ".join(result.stdout.split())
-    assert "vqa-mc evaluate" in result.stdout and "vqa-mc push" not in result.stdout
-
-
-def test_what_is_not_tested_is_said_once_with_what_to_do(run, tmp_path):
-    printed = " ".join(run("audit", lines(tmp_path / "b.jsonl", rows=60), "--no-probes").stdout.split())
-    assert printed.count("trained probes (--no-probes)") == 1
-    assert "Not run" not in printed
-
-
 def test_in_python_the_verdict_comes_first_and_the_ten_strongest_shortcuts_follow(tmp_path):
     result = hf_vqa_mc.audit(lines(tmp_path / "b.jsonl", "length", 0.6), probes=False)
     assert result.verdict == result.to_dict()["verdict"]
@@ -246,14 +223,6 @@ def test_in_python_the_verdict_comes_first_and_the_ten_strongest_shortcuts_follo
     assert page.count("<tr title=") == 10 and "report.to_pandas()" in page
     assert "<code>hf_vqa_mc.remedy(" in page and " --" not in page
     assert " --guarantee" not in repr(result)
-
-
-def test_the_representations_of_an_audit_and_its_parts_are_short(tmp_path):
-    result = hf_vqa_mc.audit(lines(tmp_path / "b.jsonl", rows=2000), probes=False)
-    parts = [result.audit, result.audit.benchmark, result.audit.benchmark.test, result.audit.rows]
-    parts += [result.audit.rows.vocabulary, result.audit.gains[0], *result.audit.findings]
-    assert len(repr(result)) < 4000
-    assert max(len(repr(part)) for part in parts) < 600
 
 
 def test_against_an_earlier_release_it_shows_what_changed_and_fails_on_regressions(run, tmp_path):

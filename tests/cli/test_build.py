@@ -9,12 +9,9 @@ import warnings
 
 import pytest
 from datasets import load_dataset
-from typer.testing import CliRunner
 
-from hf_vqa_mc.cli import app, main
-from hf_vqa_mc.errors import CountMismatch, MissingExtra
-from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.verbs.build import next_steps
+from hf_vqa_mc.cli import main
+from hf_vqa_mc.errors import MissingExtra
 from tests.dataset.fixtures import glove
 from tests.sources import fixtures
 from tests.sources.open_ended_files import write_gqa
@@ -100,15 +97,6 @@ def test_what_it_says_to_type_next_works(build, preloaded, tmp_path):
     assert "num_rows" in done.stdout
 
 
-def test_json_is_all_that_goes_to_stdout(build):
-    code, out, err = build("--variants", "iou", "--json", "--seed", "3")
-    assert code == 0, err
-    printed = json.loads(out)
-    assert printed["default"] == "cocoqa_iou"
-    assert set(printed["configs"]) == {"cocoqa_iou"}
-    assert printed["configs"]["cocoqa_iou"]["splits"]["test"]["rows"] > 0
-
-
 def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
     write_gqa(tmp_path / "gqa")
     code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "balanced,all")
@@ -161,29 +149,3 @@ def test_each_ending_has_its_exit_code_and_line(build, monkeypatch, error, code,
     ended, out, err = build()
     assert (ended, out) == (code, "")
     assert err == f"vqa-mc: {message}\n"
-
-
-def test_a_count_that_differs_is_a_warning_in_one_line(build):
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", CountMismatch)
-        _, _, err = build("--variants", "iou")
-    warned = [line for line in err.splitlines() if line.startswith("vqa-mc: warning: ")]
-    assert len(warned) == 1
-    assert "cocoqa does not have the published number of questions" in warned[0]
-
-
-def test_help_names_every_source_and_has_an_example():
-    done = CliRunner().invoke(app, ["build", "-h"], env={"COLUMNS": "200", "TERM": "dumb"})
-    assert done.exit_code == 0
-    for name in SOURCES:
-        assert name in done.output
-    assert "Example: vqa-mc build" in done.output
-    done = CliRunner().invoke(app, ["-h"], env={"COLUMNS": "200"})
-    assert "build" in done.output
-    assert "Example: vqa-mc audit" in done.output
-
-
-def test_next_steps_name_the_folder_from_which_it_is_found(tmp_path):
-    text = next_steps(tmp_path / "vqa_mc", "cocoqa_iou")
-    assert f"only in {tmp_path}." in text
-    assert f'load_dataset("{tmp_path}/vqa_mc", "cocoqa_iou")' in text

@@ -1,6 +1,5 @@
 """``vqa-mc features``: what it prints and writes, and how it ends."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -38,26 +37,6 @@ def test_it_says_what_was_done_and_where_it_lies(features):
     ]
     assert "features (pixels): 12 of 12" in err
     assert ImageFeatures("vqa_mc_features/pixels-1/questions-made").take(["11"]).shape == (1, 768)
-
-
-def test_a_grid_elsewhere_as_json(features):
-    code, out, _ = features(*PIXELS, "--grid", "7", "--output", "cells", "--json")
-    assert code == 0
-    printed = json.loads(out)
-    assert printed == {
-        "folder": "cells/pixels-1-grid7/questions-made",
-        "backbone": "pixels",
-        "revision": "1",
-        "grid": 7,
-        "dim": 48,
-        "precision": "float32",
-        "images": 12,
-        "distinct": 12,
-        "computed": 12,
-        "missing": [],
-        "broken": {},
-    }
-    assert ImageFeatures(printed["folder"]).kind.grid == 7
 
 
 def test_missing_and_broken_images_end_it_unless_they_are_to_be_skipped(features):

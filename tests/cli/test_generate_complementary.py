@@ -81,18 +81,3 @@ def test_errors_are_reported_before_anything_is_written(made, tmp_path, monkeypa
     assert done.exit_code == 2
     assert complaint in " ".join(done.stderr.split())
     assert not list(tmp_path.iterdir())
-
-
-def test_help_and_report_say_that_failing_premises_go_last(made, tmp_path):
-    assert "Candidates whose premise fails are last" in " ".join(run("-h").stdout.replace("│", "").split())
-    data, features = made
-    done = run(data, "made", "--features", features, "--output", tmp_path / "a.jsonl")
-    assert done.exit_code == 0, done.stderr
-    assert "fails 0%" in done.stdout and "Those for which it fails are listed last" in " ".join(done.stdout.split())
-
-
-def test_a_folder_without_features_is_named(made, tmp_path):
-    (tmp_path / "none").mkdir()
-    done = run(made[0], "made", "--features", tmp_path / "none", "--output", tmp_path / "a.jsonl")
-    assert done.exit_code == 2
-    assert "not a folder of image features" in " ".join(done.stderr.split())

@@ -37,13 +37,6 @@ def test_it_writes_a_page_and_leaves_the_dataset_unchanged(run, tmp_path):
     assert before == {path: path.read_bytes() for path in (tmp_path / "vqa_mc").rglob("*") if path.is_file()}
 
 
-def test_the_same_command_gives_the_same_bytes(run, tmp_path):
-    run("vqa_mc", "cocoqa_iou")
-    once = (tmp_path / "preview.html").read_bytes()
-    run("vqa_mc", "cocoqa_iou", "--overwrite")
-    assert once == (tmp_path / "preview.html").read_bytes()
-
-
 def test_a_models_picks_are_marked(run, tmp_path):
     from datasets import load_dataset
 
@@ -53,20 +46,6 @@ def test_a_models_picks_are_marked(run, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(dict.fromkeys(rows["question_id"], 0)))
     run("vqa_mc", "cocoqa_iou", "--predictions", "p.json", "--overwrite")
     assert (tmp_path / "preview.html").read_text("utf-8").count("model’s pick</span>") == min(12, len(rows))
-
-
-def test_a_file_of_others_can_be_shown(run, tmp_path):
-    (tmp_path / "mine.jsonl").write_text(
-        "".join(
-            json.dumps({"question": f"<b>{row}</b>?", "choices": ["a", "b"], "label": row % 2}) + "\n"
-            for row in range(30)
-        )
-    )
-    result = run("mine.jsonl", "--rows", 5)
-    assert result.stdout == "wrote preview.html\n"
-    page = (tmp_path / "preview.html").read_text("utf-8")
-    assert page.count('<article class="card">') == 5
-    assert "<b>" not in page
 
 
 @pytest.mark.parametrize(
@@ -140,21 +119,6 @@ def test_attention_is_drawn_on_the_images(run, pictured, tmp_path, attention):
         result = run(pictured, "--output", f"{name}.html", *options)
         assert result.exit_code == 0, result.output
     assert "model’s attention" in (tmp_path / "with.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("names", "attention", "text"),
-    [
-        (["q0", "q1", "q3"], [[1.0]], "maps.json: no map of question 'q2' of"),
-        (["q0", "q1", "q2", "q3"], [[1.0, 0.0]], "question 'q0': attention is [[1.0, 0.0]], expected a square map"),
-        (["x"], [[1.0]], "--attentions=maps.json: found none of 4 questions of"),
-    ],
-)
-def test_attention_maps_that_do_not_fit_are_rejected(run, pictured, tmp_path, names, attention, text):
-    result = run(pictured, "--attentions", maps_file(tmp_path / "maps.json", names, attention))
-    assert result.exit_code == 2
-    assert text in " ".join(result.stderr.split())
-    assert not (tmp_path / "preview.html").exists()
 
 
 @pytest.fixture

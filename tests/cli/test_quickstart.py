@@ -6,10 +6,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import hf_vqa_mc as vm
 from hf_vqa_mc.cli import main
 from hf_vqa_mc.text.counted import percent
 from tests.cli import small_easy_vqa
@@ -29,13 +27,6 @@ def quick_recipe(monkeypatch):
     """Trains for no longer than it takes to see that it does."""
     recipe = {"epochs": 1.0, "batch_size": 50, "model_settings": {"hidden_size": 8}}
     monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.RECIPE", recipe)
-
-
-@pytest.fixture
-def one_model(quick_recipe, monkeypatch):
-    """Trains one model instead of twelve, where they do not matter."""
-    monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.MODELS", {"mlp-iqa": "MLP-IQA"})
-    monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.TRAINED_ON", {"easyvqa_iou_qou": "IoU+QoU"})
 
 
 @pytest.fixture
@@ -133,22 +124,6 @@ def test_its_prior_rule_is_that_of_the_statistics(quickstart):
         assert 0 <= found["question_answer_prior"] <= 1 and all(0 <= share <= 1 for share in found["by_type"].values())
 
 
-def test_in_python_it_finds_the_same(quickstart):
-    printed = json.loads(quickstart("--json")[1])
-    found = vm.quickstart(output="vqa_mc")
-    assert json.loads(json.dumps(found.to_dict())) == printed
-    assert found.built.output == Path("vqa_mc").absolute()
-
-
-@pytest.mark.slow
-def test_a_second_run_gives_the_same(quickstart):
-    first, again = (json.loads(quickstart("--json")[1]) for _ in range(2))
-    assert first == again
-    for name, rule in prior_rules(Path("vqa_mc")).items():
-        assert again["configs"][name]["answer_prior"] == pytest.approx(rule["accuracy"])
-    assert {path.name for path in Path.cwd().iterdir()} == {"vqa_mc", "vqa_mc_audit"}
-
-
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
     from hf_vqa_mc.verbs.build import build
 
@@ -205,34 +180,3 @@ def test_a_second_run_keeps_the_models(quickstart, quick_recipe):
     _, out, err = quickstart("--json", "--train")
     assert json.loads(out)["models"] == first
     assert {path: path.stat().st_mtime_ns for path in runs.glob("*/best/*")} == written
-
-
-@pytest.mark.slow
-def test_a_run_on_other_rows_is_rejected(quickstart, one_model):
-    assert quickstart("--train")[0] == 0
-    path = Path("vqa_mc_runs/easyvqa_iou_qou-mlp-iqa/best/training.json")
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps({**record, "made_with": {**record["made_with"], "version": "0.0.1"}}))
-    code, out, err = quickstart("--train")
-    assert (code, out) == (2, "")
-    assert f"{path.parents[1].absolute()} holds a run on other rows than those of vqa_mc" in err
-    assert "choose another --output" in err
-
-
-@pytest.mark.slow
-def test_every_word_has_a_dimension_of_its_own(quickstart, one_model):
-    from hf_vqa_mc.text.word_vectors import load_word_vectors
-
-    assert quickstart("--train")[0] == 0
-    vectors = load_word_vectors("vqa_mc_runs/one_hot_words.txt")
-    rows, found = vectors.rows(["red", "green", "circle", "yes", "what", "unheard"])
-    assert found.tolist() == [True] * 5 + [False]
-    assert (rows[:5] @ rows[:5].T == np.eye(5)).all()
-
-
-def test_a_missing_package_is_the_pip_line_to_type(quickstart, monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.sources.easyvqa.find_spec", lambda name: None)
-    code, out, err = quickstart()
-    assert (code, out) == (2, "")
-    assert err == 'vqa-mc: easy-vqa is not installed: pip install "hf_vqa_mc[demo]"\n'
-    assert list(Path.cwd().iterdir()) == []

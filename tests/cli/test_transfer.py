@@ -107,24 +107,6 @@ def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
     assert again["rows"] == first["rows"]
 
 
-@pytest.mark.slow
-def test_unknown_overlaps_are_reported(transfer):
-    code, out, _ = transfer(*PAPERS, *SMALL)
-    assert code == 0
-    assert "images of vqa_orig that were trained on: unknown; needs --image-data image_data.json" in out
-    assert len(cells(out, "vqa_orig")) == 1
-    assert cells(out, "visual7w_all")[1][2:] == ["0 of 20", "0 of 38"]
-
-
-@pytest.mark.slow
-def test_other_configs_than_the_papers(transfer):
-    given = [word for word in PAPERS if word not in TARGETS]
-    code, out, _ = transfer(*given, *SMALL, "--pretrain", "visual7w_orig", "--targets", "qavg_iou_qou")
-    assert code == 0
-    assert "paper" not in out
-    assert cells(out, "qavg_iou_qou")[1][2:] == ["0 of 40", "0 of 75"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -47,13 +47,6 @@ def test_other_rows_or_another_order_fail_and_nothing_else_is_recomputed(run, au
     assert [(one["what"], one["status"]) for one in found["checks"]] == [("rows of test", "changed")]
 
 
-def test_the_folder_of_an_audit_is_no_dataset(run, audited):  # noqa: F811
-    _, certificate = audited
-    result = run("describe", certificate.parent)
-    assert result.exit_code == 2
-    assert f"{certificate.parent} is the folder of an audit; give the dataset" in result.stderr
-
-
 def test_columns_are_read_as_in_the_audit_and_a_second_name_of_the_file_does_not_matter(run, audited, tmp_path):  # noqa: F811
     data, _ = audited
     other = tmp_path / "other.jsonl"

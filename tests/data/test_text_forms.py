@@ -114,7 +114,7 @@ def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path, untrained_
     for name, choice in zip("ABCD", after[0]["choices"], strict=False):
         assert {"lines": f"({name}) ", "question": f"{name}: "}.get(kind, f"{name}. ") + choice in text
     vm.export("vlmevalkit", path, output=tmp_path, name="exported")
-    rows = pd.read_csv(tmp_path / "exported_TEXT.tsv", sep="\t")
+    rows = pd.read_csv(tmp_path / "exported" / "exported_TEXT.tsv", sep="\t")
     assert rows.loc[1, ["question", "A", "B", "C", "answer"]].tolist() == [chat(1)[0], *chat(1)[1], chat(1)[2]]
     assert "conversations" not in rows.columns
 

@@ -21,7 +21,6 @@ class Served:
         self.answer, self.fault, self.key, self.models, self.delay = answer, fault, key, list(models), delay
         self.asked, self.answered, self.requests, self.lock = 0, Counter(), [], threading.Lock()
         self.refused_by = lambda body: None
-        self.unlisted = None  # a model that the list lacks
         self.finish = lambda number: "stop"
         self.logprobs, self.failed, self.most_failures = True, Counter(), 1000
 
@@ -64,16 +63,14 @@ class Handler(BaseHTTPRequestHandler):
         return False
 
     def do_GET(self):
-        if self.refused():
-            return
-        self.reply({"object": "list", "data": [{"id": name, "object": "model"} for name in self.served.models]})
+        self.reply({"object": "list", "data": []})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.refused():
             return
         served = self.served
-        if served.models and body["model"] not in [*served.models, served.unlisted]:
+        if body["model"] not in served.models:
             self.reply({"detail": f"there is no model {body['model']}"}, 404)
             return
         with served.lock:

@@ -1,4 +1,4 @@
-"""Continuations score as in a loop over single tokens, whether a model can share the prompts or not."""
+"""Continuations score as in a loop over single tokens."""
 
 import pytest
 import torch
@@ -10,12 +10,11 @@ from transformers import (
     LlavaConfig,
     LlavaForConditionalGeneration,
     MambaConfig,
-    MistralConfig,
     Qwen2VLConfig,
     Qwen2VLForConditionalGeneration,
 )
 
-from hf_vqa_mc.evaluation.continuations import Continuations
+from hf_vqa_mc.evaluation.transformers_model import Continuations
 from tests.evaluation import tiny_models
 
 WORDS, IMAGE, PAD = len(tiny_models.WORDS), tiny_models.WORDS.index("<image>"), 0
@@ -44,17 +43,13 @@ def causal(kind, **sizes):
     return AutoModelForCausalLM.from_config(kind(**given))
 
 
-HEADS = {"intermediate_size": 48, "num_attention_heads": 2, "num_key_value_heads": 2}
 MODELS = {
-    "llava": (llava, True),
-    "qwen2-vl": (qwen2_vl, True),
-    "qwen2-vl without images": (qwen2_vl, True),
-    "gpt2": (lambda: causal(GPT2Config, n_head=2, n_positions=64), True),
-    "wide window": (lambda: causal(MistralConfig, sliding_window=64, **HEADS), True),
-    "narrow window": (lambda: causal(MistralConfig, sliding_window=6, **HEADS), False),
-    "recurrent": (lambda: causal(MambaConfig, state_size=4), False),
+    "llava": llava,
+    "qwen2-vl": qwen2_vl,
+    "qwen2-vl without images": qwen2_vl,
+    "gpt2": lambda: causal(GPT2Config, n_head=2, n_positions=64),
+    "recurrent": lambda: causal(MambaConfig, state_size=4),
 }
-"""Name to model, and whether it can share prompts."""
 
 
 def prompts_of(name):
@@ -106,37 +101,23 @@ def plain_score(model, prompt, tokens):
 
 @pytest.fixture(scope="module", params=MODELS)
 def case(request):
-    """A model, its prompts, their continuations' scores, and whether it shares prompts."""
+    """A model, its prompts, and their continuations' scores."""
     torch.manual_seed(0)
-    make, shares = MODELS[request.param]
-    model = make().double().eval().requires_grad_(False)  # so that rounding hides nothing
+    model = MODELS[request.param]().double().eval().requires_grad_(False)  # so that rounding hides nothing
     found = Continuations(model, sees_images=request.param.startswith(("llava", "qwen")), pad=PAD, batch_size=4)
     prompts = prompts_of(request.param)
 
     def scores(rows):
         return found.scores(batched(prompts), rows, lambda which: batched([prompts[one] for one in which]))
 
-    scores([(0, [5, 6]), (1, [7, 8, 9]), (2, [5])])  # finds out whether it shares prompts
-    return model, prompts, scores, shares
+    return model, prompts, scores
 
 
 @settings(max_examples=20)
 @given(st.data())
 def test_scores_are_those_of_a_loop_over_tokens(case, data):
-    model, prompts, scores, _ = case
+    model, prompts, scores = case
     tokens = st.lists(st.integers(5, WORDS - 1), min_size=1, max_size=5)
     rows = data.draw(st.lists(st.tuples(st.integers(0, 2), tokens), min_size=1, max_size=9))
     plain = [plain_score(model, prompts[prompt], of_row) for prompt, of_row in rows]
     assert scores(rows) == pytest.approx(plain, abs=1e-5, rel=1e-6)
-
-
-def test_a_prompt_is_read_once_where_the_model_can_share_it(case):
-    model, _, scores, shares = case
-    read = []
-    hook = model.register_forward_pre_hook(
-        lambda _, given, named: read.append(named["input_ids"].shape), with_kwargs=True
-    )
-    scores([(prompt, [5, 6, 7]) for prompt in (0, 1, 2) for _ in range(4)])
-    hook.remove()
-    prompts = sum(size for size, width in read if width > 2)  # two tokens of a choice predict the next ones
-    assert prompts == (3 if shares else 12)

@@ -128,16 +128,6 @@ def test_labels_give_precision_recall_and_f1(tmp_path):
         vm.judge(benchmark(), model=Knows(), labels=tmp_path / "other.csv")
 
 
-def test_a_judge_that_flags_nothing_has_no_precision(tmp_path):
-    class Silent(Knows):
-        def reply(self, prompt):
-            return "none"
-
-    write_verdicts(tmp_path / "people.csv", [Verdict("q0", "plane", "correct", "a")])
-    found = vm.judge(benchmark(), model=Silent(), labels=tmp_path / "people.csv").to_dict()["calibration"]["Silent"]
-    assert found["precision"] is None and found["recall"]["mean"] == 0 and found["f1"]["mean"] == 0
-
-
 def test_a_stopped_run_resumes_and_its_verdicts_are_those_of_one_run(tmp_path):
     class Stops(Knows):
         name = "Knows"

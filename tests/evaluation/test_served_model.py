@@ -65,7 +65,7 @@ def test_hundreds_of_requests_with_faults_are_all_answered_once(served, evaluate
     result = evaluate(worlds.benchmark(160), concurrency=32)
     assert served.asked > 320
     assert sum(served.answered.values()) == 320
-    assert [result.evaluation.figures.counts(name)["replies"] for name in ("full", "no-image")] == [160, 160]
+    assert [result.evaluation.inputs[name].counts["replies"] for name in ("full", "no-image")] == [160, 160]
     assert result.to_pandas().failed.tolist() == [0, 0]
     assert result.to_pandas().accuracy.tolist() == [0.25, 0.25]  # it always says B
 
@@ -99,7 +99,7 @@ def test_rejected_and_unreadable_replies_are_counted_and_the_run_goes_on(served,
 def test_texts_in_parts_and_without_text_are_answers(served, evaluate, content, text):
     served.answer = lambda *given: content
     result = evaluate(inputs=["full"])
-    assert {reply.text for reply in result.evaluation.figures.replies.values()} == {text}
+    assert {reply.text for reply in result.evaluation.replies.values()} == {text}
     assert result.to_pandas()[["failed", "unparsed"]].iloc[0].tolist() == [0, 0 if text else 24]
 
 
@@ -138,7 +138,7 @@ def test_a_server_that_dies_midway_costs_only_what_it_did_not_answer(tmp_path, m
     run = {"model": "tiny", "inputs": ["full"], "output": tmp_path / "run", "concurrency": 4}
     with Served() as server:
         server.fault = lambda number: "cut" if number >= 50 else None
-        with pytest.raises(ConnectionError, match="start the server, and run the command again to resume"):
+        with pytest.raises(ConnectionError, match="start the server, and run the command again: it resumes"):
             vm.evaluate(worlds.benchmark(100), base_url=server.url, **run)
         first = server.answered.copy()
     assert sum(first.values()) == 50
@@ -163,8 +163,8 @@ def test_the_key_is_used_and_never_shown(tmp_path, monkeypatch, capfd):
     assert KEY not in shown
 
 
-def test_what_no_server_can_answer_is_found_before_the_run(served, evaluate):
-    no_model = r"model=other: the server at .* serves other models: tiny \(.*there is no model other\)"
+def test_wrong_models_addresses_and_methods_are_named(served, evaluate):
+    no_model = r"base_url=.*: .*there is no model other; check model, and that base_url ends like"
     with pytest.raises(vm.InputError, match=no_model):
         evaluate(model="other")
     with pytest.raises(ConnectionError, match=r"cannot be reached: .*; is it running"):
@@ -172,15 +172,6 @@ def test_what_no_server_can_answer_is_found_before_the_run(served, evaluate):
     with pytest.raises(vm.InputError, match="cannot do this; expected letter or generate"):
         evaluate(method="likelihood")
     assert served.asked == 0
-
-
-def test_a_model_that_the_list_lacks_is_asked_whether_it_answers(served, evaluate):
-    served.unlisted = "folder/tiny"
-    assert evaluate(model="folder/tiny", inputs=["full"], sample=4).to_pandas().replies.tolist() == [4]
-    assert served.asked == 4 + 1
-    served.models, served.unlisted = ["tiny", served_model.NO_MODEL], "other"  # answers to any name
-    with pytest.raises(vm.InputError, match=r"serves other models: tiny, .* \(it answers to any name\)"):
-        evaluate(model="other")
 
 
 def test_the_command_prints_and_writes_to_a_folder_of_its_own(served, tmp_path, monkeypatch):

@@ -48,11 +48,6 @@ def test_a_server_gets_all_images_where_the_question_names_them(served, tmp_path
     assert all("a cat, [image 1] or [image 2]?" in text for text in blind) and len(blind) == 2
 
 
-def test_a_judge_gets_all_images(served, tmp_path):
-    vm.judge(several(tmp_path), model="tiny", base_url=served.url)
-    assert [len([part for part in parts_of(one) if isinstance(part, bytes)]) for one in served.requests] == [2, 2]
-
-
 def test_other_and_gray_images_are_as_many(tmp_path):
     model = Kept()
     vm.evaluate(several(tmp_path), model=model, inputs=["other-image", "gray-image"])
@@ -133,9 +128,4 @@ def test_videos_are_not_shown(tmp_path):
     with pytest.raises(vm.InputError, match=r"rows have videos \(video_id\) and no images, and .* shows no video"):
         vm.evaluate(frame, model=Kept())
     result = vm.evaluate(frame, model=Kept(), inputs=["no-image"])
-    assert "no video is shown (column video_id)" in repr(result.evaluation.notes)
-
-
-def test_features_are_refused(tmp_path):
-    with pytest.raises(vm.InputError, match=r"several.jsonl: rows have several images, but features and the models"):
-        vm.features(str(several(tmp_path)), output=tmp_path / "features", backbone="pixels")
+    assert "no video is shown (column video_id)" in repr(result.evaluation.benchmark_notes)

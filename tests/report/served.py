@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-from hf_vqa_mc.report.serving import bound_socket, server
+from hf_vqa_mc.studies.web import bound_socket, server
 
 
 @contextmanager

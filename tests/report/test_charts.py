@@ -67,18 +67,6 @@ def test_names_and_figures_of_bars_are_inside_the_picture(names):
     assert names[0] in drawn.texts or len(names[0]) > 30
 
 
-def test_numbers_of_two_datasets_ascend():
-    tables = [{"words": words, "share": [Share(0.5)] * len(words)} for words in ([3, 4], [1, 4, 10])]
-    drawn = Drawn(bars([("a", Found(table=tables[0])), ("b", Found(table=tables[1]))], "words", "share"))
-    assert [one.text for one in drawn.labels if one.get("text-anchor") == "end"] == ["1", "3", "4", "10"]
-
-
-def test_a_dataset_without_the_figure_leaves_the_other_its_colour():
-    sides = [("a", Found()), ("b", Found(table={"name": ["x"], "count": [1]}))]
-    drawn = Drawn(bars(sides, "name", "count"))
-    assert [colour for colour, title in zip(drawn.colours, drawn.titles, strict=True) if title] == ["b"]
-
-
 @pytest.mark.parametrize("values", [[0.0], [1e-12], [5, 5], [1e9, 3]])
 def test_axes_of_any_numbers_are_drawn(values):
     found = Found(table={"x": list(range(len(values))), "y": values})

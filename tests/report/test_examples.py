@@ -7,7 +7,7 @@ import pytest
 
 from hf_vqa_mc.data.benchmark import ROWS, Split
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.report.examples import FALLBACK, UNREADABLE, drawn_rows, examples_of, picks_of
+from hf_vqa_mc.report.examples import FALLBACK, UNREADABLE, examples_of, picks_of
 from hf_vqa_mc.report.thumbnails import BROKEN, picture_values
 
 CHOICES = ["Red", "blue", "blue", "green"]
@@ -47,13 +47,6 @@ def predictions(tmp_path):
     return predictions
 
 
-def test_rows_are_drawn_at_random_but_the_same_with_the_same_seed():
-    drawn = drawn_rows(100, 10, seed=3)
-    assert drawn == sorted(set(drawn)) == drawn_rows(100, 10, seed=3)
-    assert drawn != drawn_rows(100, 10, seed=4)
-    assert drawn_rows(5, 10, seed=3) == [0, 1, 2, 3, 4]
-
-
 def test_a_row_keeps_its_text_and_gets_its_image():
     (found,) = examples_of(split(images=Images()), [0], picked={0: 1}, bias={0: 0.5}, notes={0: "why"})
     assert (found.question_id, found.choices, found.label, found.picked) == ("q0", CHOICES, 2, 1)
@@ -80,10 +73,6 @@ def test_origins_are_read_from_a_remedied_benchmark():
     assert [found[0].origin(index) for index in range(4)] == ["asked of another", "fallback", "", ""]
 
 
-def test_origins_that_are_no_lists_are_ignored():
-    assert examples_of(with_columns(choice_origins=["fallback"] * 3), [0])[0].origins == []
-
-
 def test_unreadable_images_are_marked_but_missing_ones_are_not():
     assert [one.images for one in examples_of(split(images=Images()), [2, 1])] == [(), (UNREADABLE,)]
     assert picture_values([UNREADABLE])["missing"] == BROKEN
@@ -93,10 +82,6 @@ def test_unreadable_images_are_marked_but_missing_ones_are_not():
 
 def test_picks_are_indices_for_predicted_texts_and_indices(predictions):
     assert picks_of(split(), predictions({"q0": "green", "q1": 0, "q2": "red"})) == {0: 3, 1: 0, 2: 0}
-
-
-def test_of_choices_with_the_same_text_the_target_counts_as_picked(predictions):
-    assert picks_of(split(1), predictions({"q0": "blue"})) == {0: 2}
 
 
 def test_invalid_predictions_are_rejected(predictions):

@@ -58,14 +58,6 @@ def test_it_opens_from_the_disk_and_fits_the_screen(opened, name, width, dark):
     assert all(images)
 
 
-def test_the_headline_is_visible_without_scrolling(opened):
-    browser = opened("one")
-    bottom = browser.run("return document.querySelector('.hero .by').getBoundingClientRect().bottom")
-    assert bottom < 700  # without scrolling
-    assert "58.1%" in browser.text(".hero")
-    assert ": 33.1 points above chance" in browser.text(".hero")
-
-
 @pytest.mark.slow
 def test_bars_are_as_long_as_their_gains(opened):
     browser = opened("one")
@@ -112,32 +104,6 @@ def test_questions_can_be_chosen_by_type_reason_outcome_and_text(opened):
 
 
 @pytest.mark.slow
-def test_the_most_biased_questions_can_be_put_first(opened):
-    browser = opened("one")
-    browser.click("#by-order option[value=high]")
-    assert "90%" in browser.text("#cards .card:first-child .bias")
-
-
-@pytest.mark.slow
-def test_everything_can_be_reached_with_the_keyboard(opened):
-    browser = opened("one")
-    for _ in range(60):
-        browser.type(":focus" if browser.count(":focus") else "body", "\ue004")  # tab
-        if browser.run("return document.activeElement.id") == "next":
-            break
-    browser.type(":focus", "\ue007")  # enter
-    assert browser.text(WHERE) == "7 to 12 of 14"
-
-
-@pytest.mark.slow
-def test_it_can_be_printed(opened):
-    browser = opened("one")
-    printed = browser.printed()
-    assert printed.startswith(b"%PDF")
-    assert len(printed) > 20_000
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spoilt", "spoilt-remedy", "spoilt-preview"])
 def test_hostile_text_does_not_run_and_adds_nothing(opened, name):
     browser = opened(name)
@@ -153,7 +119,7 @@ def test_hostile_text_does_not_run_and_adds_nothing(opened, name):
 
 @pytest.mark.slow
 def test_even_a_hole_in_the_page_would_let_nothing_run(browser, tmp_path):
-    page = rendered("preview.html.jinja", {"title": "HOLE", "facts": [], "cards": []})
+    page = rendered("preview.html.jinja", {"title": "HOLE", "facts": {}, "cards": []})
     attack = (
         f"<script>{hostile.ALARM}</script><img src=x onerror='{hostile.ALARM}'><style>body {{ margin: 77px }}</style>"
     )

@@ -41,19 +41,8 @@ def test_coverage_and_leak_are_listed_for_closed_sets_only():
     assert "Coverage and leak" not in Elements(remedies.page()).text
 
 
-def test_without_report_probes_the_page_has_no_figures_of_them():
-    page = Elements(remedies.page(compared=None))
-    assert "points from chance" not in page.text and "Report probes" not in page.text
-
-
 def test_hostile_text_adds_no_element_and_no_attribute():
     good, bad = Elements(remedies.page()), Elements(remedies.page(hostile.TEXTS, n_changes=100))
     assert set(bad.tags) <= set(good.tags) | {"wbr"}
     assert "script" not in bad.tags
     assert {name for _, one in bad.found for name in one} <= {name for _, one in good.found for name in one}
-
-
-def test_folders_of_the_user_are_not_named():
-    found = remedies.contents(texts=("/home/me/rows.csv, row 2",), dataset="/home/me/rows.csv")
-    assert not any(b"/home/me" in content for content in found.values())
-    assert b"rows.csv" in found["report.html"]

@@ -36,10 +36,6 @@ def test_any_usual_format_becomes_a_small_jpeg(format):
     assert found["pictures"][0]["image"].startswith("data:image/jpeg;base64,/9j/")
 
 
-def test_small_images_are_not_enlarged():
-    assert size(picture_values([image(size=(20, 10))])) == (20, 10)
-
-
 def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_upright():
     picture = Image.open(io.BytesIO(image(size=(600, 300))))
     exif = Image.Exif()
@@ -52,12 +48,6 @@ def test_what_the_file_says_of_itself_is_dropped_and_a_turned_photograph_stands_
     assert not opened(found).getexif()
     assert b"address" not in jpeg(found)
     assert b"secret" not in jpeg(found)
-
-
-def test_what_is_transparent_is_white():
-    written = io.BytesIO()
-    Image.new("RGBA", (40, 40), (0, 0, 0, 0)).save(written, "PNG")
-    assert opened(picture_values([written.getvalue()])).getpixel((20, 20)) == (255, 255, 255)
 
 
 def test_an_image_that_would_fill_the_memory_is_not_decoded():
@@ -84,15 +74,6 @@ def test_postscript_starts_no_program(monkeypatch):
     written = io.BytesIO()
     Image.new("RGB", (9, 9)).save(written, "EPS")
     assert picture_values([written.getvalue()])["missing"] == BROKEN
-
-
-def test_without_an_image_there_is_only_the_note_for_that():
-    assert picture_values(()) == {"pictures": [], "missing": ""}
-    assert picture_values((), absent="no image")["missing"] == "no image"
-
-
-def test_the_same_file_gives_the_same_bytes():
-    assert picture_values([image(3)]) == picture_values([image(3)])
 
 
 @settings(max_examples=80, deadline=None)

@@ -110,13 +110,6 @@ def test_a_grid_has_its_own_questions_and_images_and_other_sets_have_none():
     assert result["per_kind"]["same_image, k = 6"]["question_accuracy"] is None
 
 
-def test_without_kinds_sets_differ_by_size_only():
-    rows = [
-        {name: row[name] for name in ("predictions", "references", "choices", "set_ids")} for row in closed_set("a", 3)
-    ]
-    assert list(score(rows)["per_kind"]) == ["k = 3"]
-
-
 def test_scores_are_assigned_jointly():
     rows = closed_set("a", 3)
     scores = [[3.0, 0.0, 0.0], [4.0, 3.5, 0.0], [2.0, 1.0, 0.9]]  # each row alone would take the first choice
@@ -237,53 +230,22 @@ def changed(rows, at, **values):
 BAD = {
     "no set": (changed(closed_set("", 2), 0), "set_ids is empty in all rows"),
     "missing row": (closed_set("s", 4)[:3], "set 's' has 3 rows and 4 choices; expected 4 rows"),
-    "a row twice": (closed_set("s", 3) + closed_set("s", 3)[:1], "set 's' has 4 rows and 3 choices; expected 3 rows"),
-    "target twice": (
-        changed(closed_set("s", 3), 0, references=2),
-        "set 's': 'two' is the target of 2 rows; expected each",
-    ),
-    "other choices": (
-        changed(closed_set("s", 2), 1, choices=["red", "green"]),
-        r"set 's': row 2 has the choices \['red', 'green'\], row 1 \['red', 'blue'\]; expected the same",
-    ),
-    "more choices": (changed(closed_set("s", 2), 1, choices=["red", "blue", "two"]), "set 's': row 2 has the choices"),
-    "a choice twice": (
-        changed(changed(closed_set("s", 2), 0, choices=["red"] * 2), 1, choices=["red"] * 2),
-        "set 's': row 1 has a choice twice",
-    ),
-    "two kinds": (
-        changed(closed_set("s", 2), 1, set_kinds="grid"),
-        "set 's': row 2 has the set_kind 'grid', row 1 'sim",
-    ),
-    "square of k rows": (closed_set("s", 3, "latin"), "set 's' has 3 rows and 3 choices; expected 9 rows"),
-    "no square": (
-        changed(latin_square("s", 2), 0, image_ids="s-1"),
-        "set 's': set_kind is 'latin'; expected one row for each question on each of its images",
-    ),
+    "target twice": (changed(closed_set("s", 3), 0, references=2), "'two' is the target of 2 rows"),
+    "other choices": (changed(closed_set("s", 2), 1, choices=["red", "green"]), "set 's': row 2 has the choices"),
+    "no square": (changed(latin_square("s", 2), 0, image_ids="s-1"), "one row for each question on each"),
     "targets of a question": (
         crossed_set("s", 2, 2, "latin", lambda question, image: question),
-        "expected one row for each question with each of its targets",
-    ),
-    "targets of an image": (
-        crossed_set("s", 2, 2, "latin", lambda question, image: image),
-        "expected one row for each image with each of its targets",
+        "question with each of its targets",
     ),
     "no grid": (
         changed(crossed_set("s", 2, 2, "grid", lambda question, image: 2 * question + image), 3, questions="Why?"),
-        "set 's': set_kind is 'grid'; expected one row for each question on each of its images",
+        "one row for each question on each",
     ),
     "too few scores": (
         [{**row, "scores": [1.0] * 2} for row in closed_set("s", 3)],
-        r"row .: scores is \[1.0, 1.0\], expected 3 finite numbers, one for each choice",
+        r"row .: scores is .* expected 3 finite",
     ),
-    "no score": ([{**row, "scores": None} for row in closed_set("s", 3)], "row .: scores is None, expected 3 finite"),
-    "text": ([{**row, "scores": ["1", "2"]} for row in closed_set("s", 2)], "row .: scores is .*, expected 2 finite"),
     "nan": ([{**row, "scores": [0, float("nan")]} for row in closed_set("s", 2)], "row .: scores is .* 2 finite"),
-    "infinite": ([{**row, "scores": [-1e308, 1e308]} for row in closed_set("s", 2)], "row .: scores is .* 2 finite"),
-    "prediction": (
-        changed(closed_set("s", 2), 1, predictions=2),
-        "row 2: predictions is 2, expected an index of its 2",
-    ),
 }
 
 

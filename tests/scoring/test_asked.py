@@ -89,22 +89,12 @@ def changed(**fields):
 GQA = files.gqa_records()["201"]
 BAD = {
     "empty": ("", "expected a dataset folder of vqa-mc build, .*; found an empty file"),
-    "text": ("hello", "expected a dataset folder .* found 'hello'"),
-    "empty list": ([], "expected records in the list, found none"),
     "no list": ({"annotations": []}, "expected records in the list 'annotations', found none"),
     "a questions file": ({"questions": [{"question_id": 1}]}, "expected a field 'annotations', found .*'questions'"),
-    "numbers": ([1], r"record\[0\]: expected a JSON object, found 1"),
     "no answers": (without("answers"), r"record\[1\], field 'answers': it is missing"),
-    "no type": (without("question_type"), r"record\[1\], field 'question_type': it is missing"),
     "none given": (changed(answers=[]), r"record\[0\], field 'answers': expected at least one answer"),
-    "a number for text": (changed(answers=[{"answer": 2}]), r"answers\[0\], field 'answer': expected text, found 2"),
-    "null id": (changed(question_id=None), "field 'question_id': expected a whole number"),
-    "two answers of TDIUC": (changed(question_type="color"), "field 'answers': expected 1 items, found 10"),
     "no answer of GQA": ({"1": {**GQA, "answer": None}}, r"'1', field 'answer': expected text, found None"),
     "GQA's test": ({"1": {"question": "Is it?", "isBalanced": True}}, "field 'answer': .*test splits are published"),
-    "GQA unbalanced": ({"1": {"question": "Is it?"}}, "field 'isBalanced': expected true or false"),
-    "a later number": ({"1": GQA, "2": 5}, "'2': expected a question's record, found 5"),
-    "text by id": ({"1": "yes"}, "expected a dataset folder"),
 }
 
 
@@ -115,12 +105,6 @@ def test_what_is_no_annotation_file_is_named(tmp_path, content, message):
     with pytest.raises(InputError, match=message) as error:
         read_annotations(str(path))
     assert str(path) in str(error.value)
-
-
-def test_a_question_that_occurs_twice_is_rejected(tmp_path):
-    path = files.write(tmp_path / "a.json", files.vqa_annotations() + files.vqa_annotations()[:1])
-    with pytest.raises(InputError, match=r"a.json: question '1' occurs 2 times; expected once"):
-        _ = read_annotations(str(path)).names
 
 
 def test_what_is_not_there_says_what_is_accepted(tmp_path):
@@ -152,12 +136,6 @@ def test_files_of_which_questions_have_to_be_built_say_so(tmp_path):
     ):
         with pytest.raises(InputError, match=rf"build it first \(vqa-mc build {name} --data-dir {folder}\)"):
             read_annotations(str(path))
-
-
-def test_files_that_are_scored_themselves_are_no_source_to_build(tmp_path):
-    path = files.write(tmp_path / "mscoco_val2014_annotations.json", {"annotations": []})
-    with pytest.raises(InputError, match="expected records in the list 'annotations', found none"):
-        read_annotations(str(path))
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-import gzip
-import json
 from collections import defaultdict
 
 import numpy as np
@@ -81,65 +79,19 @@ def test_ids_are_compared_as_text():
     assert pair_accuracy(pairs=np.array([[1, 2]]), question_ids=np.array([1, 2, 3, 4]))["all"] == 1
 
 
-def test_a_single_pair_has_no_standard_error():
-    assert pair_accuracy(pairs=[[1, 2]])["stderr"] is None
-    assert pair_accuracy()["stderr"] == pytest.approx(0.5)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"pairs": [[1, 2], [1, 9]]}, "pair 1: pairs has question 9, which is not among the question_ids"),
         ({"pairs": [[1, 1]]}, r"pair 0: pairs has \[1, 1\], expected two different questions"),
-        ({"pairs": [[1, "1"]]}, r"pair 0: pairs has \[1, '1'\], expected two different questions"),
-        ({"pairs": [[1, 2, 3]]}, r"pair 0: pairs has \[1, 2, 3\], expected two question ids"),
-        ({"pairs": ["12"]}, "pair 0: pairs has '12', expected two question ids"),
-        ({"pairs": [[1, 2.0]]}, "pair 0: pairs has .*expected two question ids"),
         ({"pairs": [[1, True]]}, "pair 0: pairs has .*expected two question ids"),
         ({"pairs": []}, "no pairs to score"),
-        ({"pairs": {1: 2}}, "pairs is dict, expected a list of two question ids each"),
         ({"pairs": None}, "pairs is NoneType, expected a list"),
-        ({"question_ids": None}, "question_ids is NoneType, expected"),
         ({"question_ids": [1, 2, 3, "1"]}, "question '1' occurs 2 times in question_ids"),
-        ({"question_ids": [1, 2, 3, None]}, "question_ids is None, expected a name or a whole number"),
         ({"question_ids": [1, 2, 3]}, "4 predictions, 4 references, 3 question_ids"),
         ({"questions": ["a", "b", "c", 4]}, "question 4: questions is 4, expected text"),
-        ({"answer_types": ["a", "b", "c", None]}, "question 4: answer_types is None"),
-        ({"predictions": ["a", "b", "c", 4]}, "question 4: predictions is 4, expected text"),
-        ({"references": [["a"], ["b"], ["c"], []]}, "question 4: references is"),
-        ({"protocol": "1999"}, "protocol is '1999'"),
     ],
 )
 def test_names_question_or_pair_and_field(options, message):
     with pytest.raises(InputError, match=message):
         pair_accuracy(**options)
-
-
-def test_questions_that_occur_twice_in_real_data_make_pairs(real_data):
-    rows = []
-    for kind in ("questions", "annotatons"):
-        with gzip.open(real_data / "vqa_v2" / f"vqa_{kind}_valid.gzip") as file:
-            rows.append({row["question_id"]: row for row in next(iter(json.load(file).values()))})
-    texts, annotated = rows
-    examples = [
-        (row["answers"][0]["answer"], row["answers"], texts[name]["question"], row["answer_type"])
-        for name, row in annotated.items()
-    ]
-    rows_of = defaultdict(list)
-    for row, (_, _, question, _) in enumerate(examples):
-        rows_of[question].append(row)
-    pairs = [rows for rows in rows_of.values() if len(rows) == 2]
-    predictions, references, questions, types = (list(column) for column in zip(*examples, strict=True))
-    ids = list(annotated)
-    result = vqa_pair_accuracy(
-        predictions,
-        references,
-        question_ids=ids,
-        pairs=[[ids[one], ids[other]] for one, other in pairs],
-        questions=questions,
-        answer_types=types,
-    )
-    assert len(pairs) > 300
-    assert result.pop("stderr") > 0
-    assert 0 < result.pop("interval")[0] < result["all"]
-    assert result == pytest.approx(by_hand(examples, pairs, "2021"))

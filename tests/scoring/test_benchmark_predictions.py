@@ -33,15 +33,6 @@ def test_predictions_for_open_questions_are_left_out_and_counted(tmp_path: Path)
         assert accuracy(predictions, file) == 1.0
 
 
-def test_score_takes_the_column_options(tmp_path: Path) -> None:
-    frame = pd.DataFrame(
-        [{"qid": row, "ask": f"Q{row}?", "a0": "x", "a1": "y", "a2": "z", "gold": row % 3} for row in range(9)]
-    )
-    frame.to_csv(tmp_path / "q.csv", index=False)
-    options = {"question": "ask", "choices": ("a0", "a1", "a2"), "label": "gold"}
-    assert accuracy({str(row): row % 3 for row in range(9)}, tmp_path / "q.csv", **options) == 1.0
-
-
 def rows_of(count: int, label: int) -> pd.DataFrame:
     return pd.DataFrame(
         [
@@ -51,22 +42,9 @@ def rows_of(count: int, label: int) -> pd.DataFrame:
     )
 
 
-def test_the_cause_of_a_wrong_data_frame_is_the_message() -> None:
-    with pytest.raises(vm.InputError, match="may start from 0 or 1"):
-        vm.score({str(row): "table" for row in range(25)}, rows_of(25, 1))
-
-
 def test_letters_and_the_labels_own_numbers_are_indices() -> None:
     for prediction in ("table", "b", "2"):
         assert accuracy({str(row): prediction for row in range(25)}, rows_of(25, 2), label_from=1) == 1.0
-
-
-def test_an_object_from_ids_to_records_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "p.json"
-    file.write_text(json.dumps({str(row): {"prediction": "door", "time": 1} for row in range(25)}))
-    assert accuracy(file, rows_of(25, 0), label_from=0) == 1.0
-    file.write_text(json.dumps({str(row): {"answer": "door"} for row in range(25)}))
-    assert accuracy(file, rows_of(25, 0), label_from=0) == 1.0
 
 
 def test_a_table_of_vlmevalkit_without_choices_is_matched_by_its_index(tmp_path: Path) -> None:
@@ -93,11 +71,6 @@ def test_a_few_rotated_rows_among_others_have_no_circular_accuracy() -> None:
     rows += [{**row, "choices": [*THINGS[1:], THINGS[0]], "answer": "C"} for row in rows[:5]]
     result = vm.score({str(row): THINGS[0] for row in range(35)}, pd.DataFrame(rows)).to_dict()
     assert result["results"]["mc_accuracy"]["accuracy"] == 1
-    assert "circular_accuracy" not in result["results"]["mc_accuracy"]
-
-
-def test_without_rotations_there_is_no_circular_accuracy() -> None:
-    result = vm.score({str(row): 0 for row in range(25)}, rows_of(25, 0), label_from=0).to_dict()
     assert "circular_accuracy" not in result["results"]["mc_accuracy"]
 
 
@@ -149,16 +122,6 @@ def test_of_equal_choices_any_is_named(reply: str, index: int | None) -> None:
     rows = pd.DataFrame({"question": ["Q?"] * 2, "choices": [choices] * 2, "answer": ["C", "D"]})
     picked = {"0": index or 0, "1": reply if index is None else index}
     assert accuracy(picked, rows, free_text=True) == (0.5 if index in (0, 2, None) else 0)
-
-
-def test_of_a_folder_in_the_layout_of_scienceqa_the_file_of_questions_is_to_be_given(tmp_path: Path) -> None:
-    rows = {row: {"question": f"Q{row}?", "choices": THINGS, "answer": row % 3, "split": "test"} for row in range(20)}
-    (tmp_path / "problems.json").write_text(json.dumps(rows))
-    (tmp_path / "pid_splits.json").write_text(json.dumps({"test": list(map(str, rows))}))
-    predictions = {str(row): row % 3 for row in rows}
-    with pytest.raises(vm.InputError, match=r"found pid_splits.json, problems.json; give one file, .*/problems.json$"):
-        vm.score(predictions, tmp_path)
-    assert accuracy(predictions, tmp_path / "problems.json") == 1
 
 
 @pytest.mark.parametrize("free_text", [False, True])

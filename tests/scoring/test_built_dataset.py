@@ -69,11 +69,6 @@ def test_rows_come_as_they_are(tmp_path):
     assert (annotations.question_types, annotations.answer_types) == (rows["question_type"], None)
 
 
-def test_a_folder_without_a_dataset_is_rejected(tmp_path):
-    with pytest.raises(InputError, match="expected a dataset folder of vqa-mc build"):
-        read_annotations(str(tmp_path))
-
-
 def test_a_benchmark_and_its_rows_are_annotations(tmp_path):
     benchmark = read_benchmark(made(tmp_path, "iou"), "made_iou")
     read = benchmark.test.rows
@@ -119,21 +114,6 @@ def test_rows_that_cannot_be_are_named(tmp_path, column, value, message):
     write_folder(tmp_path / "vqa_mc", "made", [variant], about=ABOUT, made_with=MADE_WITH)
     with pytest.raises(InputError, match=message):
         score(dict.fromkeys(variant.splits["test"]["question_id"].to_pylist(), 0), tmp_path / "vqa_mc")
-
-
-def test_without_a_network_a_name_on_the_hub_is_a_matter_of_the_network(monkeypatch):
-    import datasets
-
-    def unreachable(*_, **__):
-        raise ConnectionError("Couldn't reach it\nand more")
-
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the card is not tried five times
-    monkeypatch.setattr(datasets, "get_dataset_config_names", unreachable)
-    with pytest.raises(
-        ConnectionError,
-        match=r"somebody/vqa_mc is not a local folder and cannot be loaded from the Hub: Couldn't reach it$",
-    ):
-        read_annotations("somebody/vqa_mc")
 
 
 def test_a_name_that_the_hub_does_not_know_is_an_input_error(monkeypatch):

@@ -46,48 +46,18 @@ def test_reports_recall_at_1_and_5_of_24_neighbours_with_what_chance_reaches():
     assert result["per_question"] is None
 
 
-def test_clusters_the_standard_errors_by_image():
-    alone = counterexample_recall([[1, 0]] * 4, [0, 0, 1, 1], ks=[1])["stderr"]["recall@1"]
-    together = counterexample_recall([[1, 0]] * 4, [0, 0, 1, 1], ks=[1], image_ids=["a", "a", 7, 7])["stderr"]
-    assert alone == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
-    assert together == {"recall@1": pytest.approx(0.5)}
-
-
-def test_takes_arrays():
-    scores = np.array([[0.1, 0.9], [0.2, 0.1]], np.float32)
-    assert counterexample_recall(scores, np.array([1, 1]), ks=np.array([1]))["recall@1"] == 0.5
-    assert counterexample_recall(list(scores), np.array([1, 1]), ks=[1], distances=list(scores))["recall@1"] == 0.5
-    assert counterexample_recall([list(scores[0])], [1], ks=[1])["recall@1"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
         ([], [], {}, "no questions to score"),
-        ([[1, 2]], [0, 1], {}, "1 predictions, 2 references"),
         ([[1, 2, 3, 4]], [0], {"question_ids": [7]}, "question 7: predictions has 4 candidates, too few for k = 5"),
         ([[1, 2]] * 2, [0, 2], {"ks": [1]}, "row 2: references is 2, expected an index of its 2 candidates"),
         ([[1, 2]], [-1], {"ks": [1]}, "references is -1"),
-        ([[1, 2]], [True], {"ks": [1]}, "references is True"),
-        ([[1, 2]], ["0"], {"ks": [1]}, "references is '0'"),
-        ([[1, 2]], [None], {"ks": [1]}, "references is None"),
-        ([[1, 2]], [0.0], {"ks": [1]}, "references is 0.0"),
         ([[1, float("nan")]], [0], {"ks": [1]}, r"row 1: predictions is \[1, nan\], expected a list of finite"),
-        ([[1, float("inf")]], [0], {"ks": [1]}, "predictions is .*, expected a list of finite numbers"),
-        ([[1, True]], [0], {"ks": [1]}, "predictions is"),
-        ([[1, None]], [0], {"ks": [1]}, "predictions is"),
-        ([[1, "2"]], [0], {"ks": [1]}, "predictions is"),
-        ([[]], [0], {"ks": [1]}, "predictions is"),
         ([1], [0], {"ks": [1]}, "predictions is 1, expected a list"),
-        (["12"], [0], {"ks": [1]}, "predictions is '12', expected a list"),
         ([[1, 2]], [0], {"ks": [0]}, "ks: 0, expected whole numbers from 1"),
-        ([[1, 2]], [0], {"ks": [True]}, "ks: True"),
-        ([[1, 2]], [0], {"ks": [1.0]}, r"ks: 1\.0"),
         ([[1, 2]], [0], {"ks": 1}, "ks is int, expected a list"),
-        ([[1, 2]], [0], {"ks": "1"}, "ks is str, expected a list"),
         ([[1, 2]], [0], {"ks": [1], "distances": [[1, 2, 3]]}, "distances is .*, expected one per candidate, 2"),
-        ([[1, 2]], [0], {"ks": [1], "distances": [[1, None]]}, "distances is .*, expected a list of finite numbers"),
-        ([[1, 2]], [0], {"ks": [1], "distances": []}, "0 distances"),
         ([[1, 2]], [0], {"ks": [1], "image_ids": [None]}, "image_ids is None"),
     ],
 )

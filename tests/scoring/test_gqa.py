@@ -1,9 +1,7 @@
-import copy
 import json
 import lzma
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,26 +83,6 @@ def test_equals_the_literal_scores(world):
         assert found[name] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), name
 
 
-@given(worlds(), st.sampled_from([int, float]))
-def test_a_list_of_records_and_whole_numbers_as_ids_score_the_same(world, number_type):
-    def kind(text):
-        return number_type(text) if text.isdigit() else text
-
-    predictions, questions, choices, attentions, scene_graphs = world
-    expected = gqa_score(
-        predictions, questions, choices=choices, attentions=attentions, scene_graphs=scene_graphs, per_question=True
-    )
-    found = gqa_score(
-        [{"question_id": kind(row["questionId"]), "prediction": row["prediction"]} for row in predictions],
-        [{**q, "question_id": int(n), "entailed": [int(e) for e in q["entailed"]]} for n, q in questions.items()],
-        choices={int(number): listed for number, listed in choices.items()},
-        attentions=[{"questionId": int(number), "attention": np.array(a)} for number, a in attentions.items()],
-        scene_graphs=scene_graphs,
-        per_question=True,
-    )
-    assert found == expected
-
-
 def question(**changes):
     """A balanced question of two steps and five words, in a group, that entails none."""
     plain = {
@@ -174,15 +152,6 @@ def test_steps_that_only_ask_are_not_counted_wherever_their_names_stand(operatio
     assert score({"1": "lamp"}, {"1": record})["per_steps"] == {steps: 1.0}
 
 
-def test_steps_and_lengths_are_whole_numbers_in_order():
-    questions = {str(n): question(question=" ".join(["what"] * n)) for n in (11, 2, 1)}
-    questions["0"] = question(semantic=[], question=" \u00a0 ")
-    result = score(dict.fromkeys(questions, "lamp"), questions)
-    assert list(result["per_length"]) == [0, 1, 2, 11]
-    assert list(result["per_steps"]) == [0, 2]
-    assert all(type(number) is int for name in ("per_length", "per_steps") for number in result[name])
-
-
 def test_consistency_of_no_question_is_none():
     entails_itself = {"1": question(entailed=["1"]), "2": question(entailed=[])}
     assert score({"1": "lamp", "2": "lamp"}, entails_itself, consistency=True)["consistency"] is None
@@ -214,50 +183,18 @@ def test_missing_entailed_questions_are_an_error_only_if_consistency_is_demanded
         score(answers, questions, consistency=consistency)
 
 
-def test_consistency_is_computed_by_default_where_its_inputs_are_given():
-    questions = {"1": question(entailed=["2"]), "2": question()}
-    assert score({"1": "lamp", "2": "lamp"}, questions)["consistency"] == 1.0
-    assert score({"1": "lamp", "2": "lamp"}, questions, consistency=False)["consistency"] is None
-
-
-def test_validity_and_plausibility_are_0_without_choices():
-    result = score({"1": "color"}, {"1": question(types=types(detailed="twoCommon"))})
-    assert (result["validity"], result["plausibility"]) == (0.0, 0.0)
-
-
-def test_the_standard_error_is_clustered_by_image():
-    questions = {str(n): question(imageId=image) for n, image in enumerate(["a", "a", 7, "7"])}
-    answers = {"0": "lamp", "1": "lamp", "2": "sofa", "3": "sofa"}
-    assert score(answers, questions)["stderr"] == pytest.approx(0.5)
-    without = {n: {k: v for k, v in q.items() if k != "imageId"} for n, q in questions.items()}
-    assert score(answers, without)["stderr"] == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"isBalanced": None}, "question '1': isBalanced is None, expected True or False"),
-        ({"isBalanced": 1}, "question '1': isBalanced is 1"),
         ({"answer": None}, "question '1': answer is None, expected text; GQA's test, challenge"),
-        ({"answer": 3}, "question '1': answer is 3, expected text"),
-        ({"question": None}, "question '1': question is None, expected text"),
         ({"types": "query"}, "question '1': types is 'query', expected a record whose structural is text"),
-        ({"types": {"structural": "query"}}, "question '1': types is .*, expected a record whose semantic is text"),
         ({"types": types(detailed=None)}, "question '1': types is .*, expected a record whose detailed is text"),
         ({"groups": "furniture"}, "question '1': groups is 'furniture', expected a record whose global is text or"),
-        ({"groups": {"local": "x"}}, "question '1': groups is .*, expected a record whose global is text or null"),
-        ({"groups": {"global": 3}}, "question '1': groups is .*, expected a record whose global is text or null"),
-        ({"groups": None}, "question '1': groups is None"),
         ({"groups": {"global": None}}, "no balanced question has a global group"),
         ({"semantic": None}, "question '1': semantic is None, expected a list of records"),
-        ({"semantic": "select: sofa (1)"}, "question '1': semantic is 'select"),
-        ({"semantic": ["select"]}, "question '1': semantic is .*, expected a list of records whose operation and"),
-        ({"semantic": [{"operation": "select"}]}, "question '1': semantic is .*, expected a list of records"),
         ({"entailed": None}, "question '1': entailed is None, expected a list of question ids"),
-        ({"entailed": "1"}, "question '1': entailed is '1', expected a list of question ids"),
-        ({"entailed": {"1": "1"}}, "question '1': entailed is .*, expected a list of question ids"),
         ({"entailed": [None]}, r"question '1': entailed is \[None\], expected a list of question ids"),
-        ({"entailed": [["2"]]}, r"question '1': entailed is \[\['2'\]\], expected a list of question ids"),
         ({"imageId": 1.5}, "question '1': imageId is 1.5"),
     ],
 )
@@ -306,72 +243,32 @@ def test_predictions_that_only_consistency_needs_stop_no_other_score(world, data
     assert found == complete
 
 
-def test_an_image_id_of_some_questions_only_is_an_error():
-    with pytest.raises(InputError, match="question '2': imageId is None"):
-        score({"1": "lamp", "2": "lamp"}, {"1": question(), "2": question(imageId=None)})
-
-
 @pytest.mark.parametrize(
     ("predictions", "references", "options", "message"),
     [
         ([], [], {}, "no questions to score"),
-        ([], {}, {}, "no questions to score"),
         ([], {"1": question(isBalanced=False)}, {}, "none of the 1 references is balanced"),
         ([], {"1": question(), "2": question()}, {}, "question '1' has no prediction; 2 of 2 balanced questions"),
         ("lamp", {"1": question()}, {}, "predictions is str, expected a list of records or a mapping"),
-        (None, {"1": question()}, {}, "predictions is NoneType"),
         (["lamp"], {"1": question()}, {}, "predictions, row 1, is 'lamp', expected a record with question_id or"),
-        (
-            [{"prediction": "lamp"}],
-            {"1": question()},
-            {},
-            "predictions, row 1, is .*, expected a record with question_id or questionId",
-        ),
-        ([{"questionId": True}], {"1": question()}, {}, "predictions, row 1: questionId is True, expected text or a"),
         ([{"questionId": 1.5}], {"1": question()}, {}, "predictions, row 1: questionId is 1.5"),
-        ([{"questionId": float("nan")}], {"1": question()}, {}, "predictions, row 1: questionId is nan"),
-        ([{"questionId": 2.0**60}], {"1": question()}, {}, "predictions, row 1: questionId is 1.15"),
         ([{"questionId": "1", "answer": "a"}], {"1": question()}, {}, "row 1: question '1' has no prediction"),
-        ([{"questionId": "1", "prediction": None}], {"1": question()}, {}, "question '1': predictions is None"),
-        ([{"questionId": "1", "prediction": 3}], {"1": question()}, {}, "question '1': predictions is 3"),
-        (
-            {"1": "lamp"},
-            [question()],
-            {},
-            "references, row 1, is .*, expected a record with question_id or questionId",
-        ),
-        ({"1": "lamp"}, [question(question_id=None)], {}, "references, row 1: question_id is None"),
         (
             {"1": "lamp"},
             [question(question_id=n) for n in (1, "1")],
             {},
             "question '1' occurs more than once in refer",
         ),
-        ({"1": "lamp"}, {1: question(), "1": question()}, {}, "question '1' occurs more than once in references"),
         ({"1": "lamp"}, {"1": "lamp"}, {}, "question '1' is 'lamp', expected a record"),
-        ({"1": "lamp"}, {None: question()}, {}, "references: a key is None, expected text or a whole number"),
         ({"1": "lamp"}, {"1": question()}, {"consistency": "no"}, "consistency is 'no', expected True, False or None"),
         ({"1": "lamp"}, {"1": question()}, {"choices": {}}, "question '1' is not in choices"),
-        ({"1": "lamp"}, {"1": question()}, {"choices": ["lamp"]}, "choices, row 1, is 'lamp', expected a record"),
-        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": ["lamp"]}}, "question '1': valid in choices is None"),
-        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": ["a"]}}}, "plausible in choices is None"),
         ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": "lamp"}}}, "valid in choices is 'lamp'"),
-        ({"1": "lamp"}, {"1": question()}, {"choices": {"1": {"valid": [1]}}}, r"valid in choices is \[1\]"),
         ({"1": "lamp"}, {"1": question()}, {"attentions": {}}, "attentions without scene_graphs: grounding needs"),
-        ({"1": "lamp"}, {"1": question()}, {"scene_graphs": {}}, "scene_graphs without attentions"),
     ],
 )
 def test_what_cannot_be_scored_is_an_error(predictions, references, options, message):
     with pytest.raises(InputError, match=message):
         gqa_score(predictions, references, **options)
-
-
-def test_what_is_given_is_not_changed():
-    questions = {"1": question(entailed=["1", 2]), 2: question()}
-    predictions = [{"questionId": 1, "prediction": "lamp"}, {"questionId": 2, "prediction": "lamp"}]
-    before = copy.deepcopy((questions, predictions))
-    gqa_score(predictions, questions)
-    assert (questions, predictions) == before
 
 
 @pytest.mark.parametrize("name", ["GQAOOD__ood_testdev_head", "GQAOOD__ood_testdev_tail", "GQAOOD__val_bal_tail_-0.7"])
@@ -390,12 +287,3 @@ def test_real_questions_score_as_the_literal_scores_say(real_data, name):
     found, expected = gqa_score(predictions, questions, choices=choices), literal_gqa(predictions, questions, choices)
     for score_name, value in expected.items():
         assert found[score_name] == (None if value is None else pytest.approx(value, abs=1e-9)), score_name
-
-
-def test_real_questions_without_their_entailed_ones_have_no_consistency(real_data):
-    with lzma.open(real_data / "gqa" / "GQAOOD__ood_testdev_tail.json.xz", "rt") as file:
-        questions = json.load(file)
-    predictions = [{"questionId": n, "prediction": "yes"} for n in questions]
-    assert gqa_score(predictions, questions)["consistency"] is None
-    with pytest.raises(InputError, match="has no record among the references"):
-        gqa_score(predictions, questions, consistency=True)

@@ -1,5 +1,4 @@
 import doctest
-import json
 import os
 import re
 import subprocess
@@ -17,8 +16,6 @@ from hf_vqa_mc.hub.shipment import Request
 from hf_vqa_mc.hub.spaces import metric_shipment
 from hf_vqa_mc.scoring import SCHEMES
 from hf_vqa_mc.scoring.metric_folders import metric_folder
-from tests.hub.repositories import Hub, Repository
-from tests.hub.server import serving
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9", "HF_EVALUATE_OFFLINE": "1"}
 
@@ -26,13 +23,6 @@ ONE_LINE_EACH = """
 import hf_vqa_mc
 from hf_vqa_mc.scoring import SCHEMES
 print(*(hf_vqa_mc.load_metric(name).name for name in SCHEMES))
-"""
-
-FROM_THE_HUB = """
-import json
-import evaluate
-metric = evaluate.load("benchmakers/mc_accuracy")
-print(json.dumps(metric.compute(predictions=[1, 0], references=[1, 1])["accuracy"]))
 """
 
 
@@ -115,7 +105,7 @@ def test_values_of_numpy_and_torch_count_as_those_of_python_and_invalid_ones_lea
     metric = hf_vqa_mc.load_metric("vqa_accuracy")
     answers = [{"answer": "red", "answer_id": np.int64(number)} for number in range(10)]
     metric.add_batch(predictions=np.array(["red"]), references=[tuple(answers)])
-    with pytest.raises(InputError, match="row 1 of this batch: references contains NaN"):
+    with pytest.raises(InputError, match="row 1 of this batch: references: Out of range float values"):
         metric.add_batch(predictions=["red"], references=[[{"answer": "red", "answer_id": float("nan")}]])
     assert (len(metric), metric.compute()["accuracy"], len(metric)) == (1, 1.0, 0)
     picking = hf_vqa_mc.load_metric("mc_accuracy")
@@ -149,13 +139,13 @@ def test_columns_may_come_with_compute_for_all_rows():
         ({"predictions": [True], "references": [1]}, "row 1: predictions is True"),
         (
             {"predictions": [float("nan")], "references": [1]},
-            "row 1 of this batch: predictions contains NaN, infinity",
+            "row 1 of this batch: predictions: Out of range",
         ),
-        ({"predictions": [b"a"], "references": [1]}, "bytes is not text, a number, a list or a record"),
+        ({"predictions": [b"a"], "references": [1]}, "row 1 of this batch: predictions: .*; expected text"),
         ({"predictions": [1]}, "references is NoneType, expected a list"),
         (
             {"predictions": [1], "references": [1], "question_types": [float("nan")]},
-            "row 1 of this batch: question_types contains NaN",
+            "row 1 of this batch: question_types: Out of range",
         ),
         ({"predictions": {1: 2}, "references": [1]}, "predictions is dict, expected a list"),
         ({"predictions": "a", "references": "b"}, "predictions is str, expected a list"),
@@ -167,15 +157,6 @@ def test_what_evaluate_would_cast_is_an_error_and_the_metric_still_works(rows, m
         metric.compute(**rows)
     assert metric.compute(predictions=[1, 0], references=[1, 1])["accuracy"] == 0.5
     assert not list(cache.rglob("*.arrow"))
-
-
-def test_rows_that_cannot_be_scored_are_forgotten(cache):
-    metric = hf_vqa_mc.load_metric("mc_accuracy")
-    metric.add_batch(predictions=[0, 0], references=[1, 1])
-    with pytest.raises(InputError, match="references is -1"):
-        metric.compute(predictions=[7], references=[-1])
-    assert not list(cache.rglob("*.arrow"))
-    assert metric.compute(predictions=[1], references=[1])["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("wrong", [{"predictions": [1], "references": [1, 1]}, {"typo": 1}, {"predictions": [1]}])
@@ -206,11 +187,6 @@ def test_predictions_and_references_that_are_joined_by_id_may_come_one_by_one():
     assert metric.compute()["accuracy"] == 1.0
 
 
-def test_unknown_columns_are_an_error():
-    with pytest.raises(InputError, match="mc_accuracy takes no column answer_types; it takes choices"):
-        hf_vqa_mc.load_metric("mc_accuracy").add_batch(predictions=[1], references=[1], answer_types=["a"])
-
-
 def test_what_a_metric_does_not_take_or_lacks_is_reported():
     with pytest.raises(InputError, match=r"wups takes no question_types; it takes thresholds, .* \(evaluate.combine"):
         hf_vqa_mc.load_metric("wups").compute(predictions=["a"], references=["a"], question_types=["b"])
@@ -227,14 +203,3 @@ def test_metrics_combine():
     assert pair.compute()["second_accuracy"] == pytest.approx(2 / 3)
     both = evaluate.combine([hf_vqa_mc.load_metric("wups"), hf_vqa_mc.load_metric("vqa_accuracy")])
     assert set(both.evaluation_module_names) == {"wups", "vqa_accuracy"}
-
-
-@pytest.mark.slow
-def test_a_folder_pushed_as_a_space_works_from_there_and_offline_from_the_cache(preloaded, tmp_path):
-    space = Repository("space", "benchmakers/mc_accuracy", private=False, sdk="gradio")
-    folder = metric_folder("mc_accuracy")
-    space.write("main", {path.name: path.read_bytes() for path in folder.glob("*.*")}, title="the folder")
-    with serving(Hub(repositories={("space", space.name): space})) as hub:
-        assert json.loads(run(preloaded / "python", FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5
-        assert hub.paths_of("GET", "/resolve/main/mc_accuracy.py")
-    assert json.loads(run(preloaded / "python", FROM_THE_HUB, tmp_path, HF_ENDPOINT=hub.address)) == 0.5

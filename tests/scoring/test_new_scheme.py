@@ -18,9 +18,7 @@ from tests.scoring import files
 MODULE = """
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class WordOverlap(base.SchemeMetric):
-    scheme = base.SCHEMES["word_overlap"]
+WordOverlap = base.metric("word_overlap")
 """
 CARD = """---
 title: Word overlap

@@ -2,7 +2,6 @@
 
 import json
 import lzma
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -10,13 +9,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from datasets import concatenate_datasets, load_dataset
+from datasets import load_dataset
 
-from hf_vqa_mc.data import read_benchmark
-from hf_vqa_mc.data.annotations import OPEN_ENDED
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.sources import SOURCES
-from hf_vqa_mc.training.questions import read_questions
 from hf_vqa_mc.verbs.build import build
 from hf_vqa_mc.verbs.score import ScoreResult, score
 from tests.sources.fixtures import vqa_annotations_json, write_vqa_abstract
@@ -57,7 +52,6 @@ VQA_FILES = {
 
 
 SOME = [pytest.param(name, marks=[] if name == "vqa_open" else EXHAUSTIVE) for name in VQA_FILES]
-SOURCE_OF = {config.name: source.name for source in SOURCES.values() for config in source.open_ended}
 
 
 @pytest.fixture(scope="module")
@@ -169,14 +163,6 @@ def test_vqa_rows_score_as_the_files(config: str, built: Built, raw: Path, tmp_p
     )
 
 
-@EXHAUSTIVE
-def test_choices_of_abstract_scenes_are_named_as_such_in_official_files(built: Built, tmp_path: Path) -> None:
-    rows = load_dataset(built("vqa_abstract"), "vqa_abstract_random_uniform", split="validation")
-    write_json(tmp_path / "p.json", dict(zip(rows["question_id"], rows["label"], strict=True)))
-    scored = score(tmp_path / "p.json", built("vqa_abstract"), "vqa_abstract_random_uniform")
-    assert "vqa_MultipleChoice_abstract_v002_val2015_p_results.json" in scored.official_files()
-
-
 @pytest.mark.parametrize("config", SOME)
 def test_rows_without_answers_are_reported_with_the_split_to_use(config: str, built: Built, tmp_path: Path) -> None:
     write_json(tmp_path / "p.json", {"1": "yes"})
@@ -209,26 +195,6 @@ def test_pairs_score_as_the_files(protocol: str, built: Built, raw: Path, tmp_pa
         assert of_rows.results["vqa_accuracy"][measure] == pytest.approx(of_some.results["vqa_accuracy"][measure])
 
 
-def test_a_question_in_several_pairs_needs_one_prediction(built: Built, tmp_path: Path) -> None:
-    rows = load_dataset(built("vqa2"), "vqa2_pairs", split="validation")
-    twice = concatenate_datasets([rows, rows])
-    names = {*rows["question_id"], *rows["complementary_question_id"]}
-    write_json(tmp_path / "p.json", dict.fromkeys(names, "yes"))
-    once, of_twice = (score(tmp_path / "p.json", one) for one in (rows, twice))
-    assert of_twice.results["vqa_pair_accuracy"]["pairs"] == 2 * once.results["vqa_pair_accuracy"]["pairs"]
-    assert of_twice.results["vqa_accuracy"] == once.results["vqa_accuracy"]
-
-
-def test_open_ended_rows_without_a_metric_are_reported(
-    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_json(tmp_path / "p.json", {"1": "yes"})
-    monkeypatch.delitem(OPEN_ENDED, "vqa_pairs")
-    message = "vqa2_pairs, validation: an open-ended config .* annotation file, or against vqa2_iou_qou"
-    with pytest.raises(InputError, match=message):
-        score(tmp_path / "p.json", built("vqa2"), "vqa2_pairs")
-
-
 def test_real_questions_of_vqa_score_as_the_file(real_data: Path, tmp_path: Path) -> None:
     records = json.loads(lzma.decompress((real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz").read_bytes()))
     questions, annotations = [], []
@@ -248,18 +214,3 @@ def test_real_questions_of_vqa_score_as_the_file(real_data: Path, tmp_path: Path
     of_file, of_rows = score(tmp_path / "p.json", file), score(tmp_path / "p.json", tmp_path / "vqa_mc", "vqa_open")
     assert of_rows.results == of_file.results
     assert 0.5 < of_rows.results["vqa_accuracy"]["accuracy"] < 0.95
-
-
-@pytest.mark.parametrize("config", ["gqa_all", "tdiuc", "vqa2_pairs"])
-def test_what_needs_choices_says_which_config_has_them(config: str, built: Built) -> None:
-    source = SOURCE_OF[config]
-    folder = built(source)
-    message = rf"{re.escape(folder)}: {config} is an open-ended config: .* no choices; use .* {source}_iou_qou \("
-    with pytest.raises(InputError, match=message):
-        read_benchmark(folder, config)
-    with pytest.raises(InputError, match=message):
-        read_questions(folder, config)
-
-
-def test_a_multiple_choice_config_beside_them_is_read_as_ever(built: Built) -> None:
-    assert read_benchmark(built("gqa"), "gqa_random_uniform").splits

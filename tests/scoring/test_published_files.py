@@ -98,31 +98,6 @@ def test_a_published_file_has_its_accuracy(
     assert scored["accuracy"] == pytest.approx(ACCURACY)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        *(
-            "{0}",
-            "({0})",
-            "Answer: ({0})",
-            "{0}. {1}",
-            "**{0}**",
-            "\\boxed{{{0}}}",
-            "<answer>{0}</answer>",
-            "#### {0}",
-            "{1}",
-        ),
-        "It could be A, or {2}.\nAll in all, the answer is {0}.",
-        "<think>Maybe {2}</think>{0}",
-    ],
-)
-def test_a_reply_has_its_accuracy(form: str) -> None:
-    others = ["ABCD"[index - 3] for index in PICKS]
-    replies = [form.format(*parts) for parts in zip(LETTERS, TEXTS, others, strict=True)]
-    scored = vm.score(dict(zip(IDS, replies, strict=True)), ROWS, label_from=0, free_text=True)
-    assert (scored.unparsed, scored.results["mc_accuracy"]["accuracy"]) == (0, pytest.approx(ACCURACY))
-
-
 IN_ORDER: dict[str, Callable[[], Any]] = {
     "a list of text": lambda: TEXTS,
     "a list of indices": lambda: PICKS,

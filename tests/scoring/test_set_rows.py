@@ -88,12 +88,6 @@ def test_scores_of_some_predictions_only_are_an_error(tmp_path):
         score(files.write(tmp_path / "p.json", rows), dataset())
 
 
-def test_scores_in_csv_are_an_error(tmp_path):
-    predictions(scores=["[1, 2]"] * len(ROWS)).to_csv(tmp_path / "p.csv", index=False)
-    with pytest.raises(InputError, match=r"scores is '\[1, 2\]', expected . finite numbers"):
-        score(tmp_path / "p.csv", dataset())
-
-
 def test_scores_of_a_data_frame_or_parquet_file_are_read(tmp_path):
     frame = predictions(scores=[[0.0] * len(row["choices"]) for row in ROWS])
     frame.to_parquet(tmp_path / "p.parquet")

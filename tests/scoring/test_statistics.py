@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hf_vqa_mc.scoring.statistics import mean_by, mean_interval, standard_error
+from hf_vqa_mc.scoring.statistics import mean_interval, standard_error
 
 SCORES = st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abcde")), min_size=2, max_size=40)
 
@@ -36,16 +36,6 @@ def test_covers_the_truth_about_19_times_of_20_where_images_go_right_or_wrong_as
 
 def test_a_single_score_has_no_standard_error():
     assert standard_error(np.array([1.0])) is None
-
-
-def test_means_come_by_the_names_of_the_groups():
-    assert list(mean_by(np.array([0.0, 1.0, 1.0]), ["b", "a", "b"]).items()) == [("a", 1.0), ("b", 0.5)]
-    assert mean_by(np.array([1.0]), None) is None
-
-
-def test_names_that_differ_in_what_cannot_be_seen_are_different():
-    assert mean_by(np.array([0.0, 1.0]), ["a", "a\0"]) == {"a": 0.0, "a\0": 1.0}
-    assert standard_error(np.array([0.0, 1.0]), ["a", "a\0"]) == 0.5
 
 
 @example([(0.0, "a"), (1.1125369292536007e-308, "a")])

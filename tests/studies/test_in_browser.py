@@ -159,32 +159,6 @@ def test_written_answers_with_confidence_by_keyboard(annotator):
     assert [one.value for one in someone.study.answers()] == expected
 
 
-def test_written_answers_without_confidence_by_keyboard(annotator):
-    someone = annotator("majority", per_page=2, controls=0)
-    someone.press(ENTER)
-    someone.reads("Question 1 of 2")
-    someone.press("red", ENTER)
-    someone.reads("Question 2 of 2 · 1 saved")
-    someone.press("2")
-    someone.browser.click("#back")  # saves what was written
-    someone.reads("Question 1 of 2 · 2 saved")
-    assert [one.value["text"] for one in someone.study.answers()] == ["red", "2"]
-
-
-def test_an_answer_is_sent_again_until_it_is_saved(annotator):
-    someone = annotator(conditions="full", per_page=2, controls=0)
-    someone.press(ENTER)
-    someone.reads("Question 1 of 2")
-    someone.study._database.execute("PRAGMA query_only = ON")
-    someone.press("2")
-    someone.reads("Not saved yet: the study cannot be written")
-    assert someone.study.answers() == []
-    someone.study._database.execute("PRAGMA query_only = OFF")
-    someone.reads("1 saved")
-    assert [one.value for one in someone.study.answers()] == [1]
-    assert someone.browser.complaints()  # of the status 507
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "dark"), [(320, False), (1280, True)])
 def test_hostile_texts_are_inert_and_fit(annotator, tmp_path, dark, width):

@@ -99,23 +99,6 @@ def test_answers_can_be_changed_and_are_checked(study):
         study.save(other, task.id, 1, 1.0)
 
 
-@pytest.mark.parametrize("kind", ["ambiguity", "answers"])
-def test_invalid_answers_of_other_forms_are_rejected(tmp_path, kind):
-    options = {"conditions": "image"} if kind == "answers" else {}
-    with closing(Study(worlds.new_study(tmp_path, kind, **options))) as study:
-        annotator = study.annotator(study.join())
-        task = study.next_page(annotator).tasks[0]
-        marks = [
-            {"correct": correct, "unsure": unsure} for correct, unsure in (([0, 4], []), ([0], [0]), ([True], []))
-        ]
-        pairs = (("", "yes"), ("a", ""), ("a" * 201, "no"))
-        texts = [{"text": text, "confidence": confidence} for text, confidence in pairs]
-        for value in [None, 3, "bad", [], {}, *marks, *texts]:
-            with pytest.raises(InputError):
-                study.save(annotator, task.id, value, 1.0)
-        assert study.answers() == []
-
-
 def test_a_full_disk_is_reported_and_the_answers_before_stay(study):
     annotator = study.annotator(study.join())
     tasks = study.next_page(annotator).tasks

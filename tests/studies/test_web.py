@@ -131,7 +131,7 @@ def test_invalid_requests_change_nothing(opened):
     task = tasks_of(call(f"{link}page", b"")[3])[0]
     for value in (4, None, "<b>", [1], {}):
         assert send(link, task, value)[0] == 400
-    for seconds in (-1, 1e9, float("nan"), float("inf"), "1", None, True):
+    for seconds in (-1, 1e9, float("nan"), float("inf"), "x", None):
         assert send(link, task, 1, seconds)[0] == 400
     for content in (b"", b"{", b"[]", b"\xff\xfe", b'{"task": 1}', b"[" * 16_000, b'{"a": "' + b"x" * 20_000 + b'"}'):
         assert call(f"{link}answer", content)[0] == 400
@@ -152,17 +152,6 @@ def test_strangers_see_no_more_than_that_they_need_a_link(opened):
     with serving(study, joinable=False) as closed:
         assert call(f"{closed}/join/{study.settings.join}", b"")[0] == 404
         assert call(f"{closed}/a/{study.tokens(1)[0]}/")[0] == 200
-
-
-def test_an_answer_that_cannot_be_written_is_not_acknowledged(opened):
-    study, address = opened(conditions="full")
-    link = joined(address, study)
-    task = tasks_of(call(f"{link}page", b"")[3])[0]
-    study._database.execute("PRAGMA query_only = ON")
-    status, text = send(link, task)
-    assert status == 507 and "cannot be written" in text
-    study._database.execute("PRAGMA query_only = OFF")
-    assert send(link, task) == (200, "saved") and len(study.answers()) == 1
 
 
 def test_hostile_texts_are_text(opened):

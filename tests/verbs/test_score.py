@@ -45,25 +45,6 @@ def test_predictions_can_be_python_objects(predictions, tmp_path):
     assert result.to_dict()["predictions"] == "predictions"
 
 
-@pytest.mark.parametrize(
-    ("predictions", "message"),
-    [
-        (5, "predictions is int; expected a path, a mapping id -> answer, rows"),
-        ([], "predictions: found no predictions"),
-        ([{"question_id": 1}], "predictions, record 1: no column of answers: expected answer, prediction, label"),
-        ([[1]], "predictions, record 1: expected a record"),
-        ({"1": None}, "predictions, '1', field 'answer': expected text, or the index"),
-        (
-            pd.DataFrame({"question_id": [1], "label": [np.nan]}),
-            "record 1, field 'label': expected the index of a choice",
-        ),
-    ],
-)
-def test_wrong_objects_are_named(predictions, message, tmp_path):
-    with pytest.raises(InputError, match=message):
-        vm.score(predictions, files.vqa_file(tmp_path))
-
-
 def test_a_dataset_in_memory_is_scored():
     rows = Dataset.from_dict(ROWS)
     for dataset in (rows, DatasetDict({"train": rows.select([0]), "test": rows})):
@@ -123,7 +104,7 @@ def test_nothing_is_written_unless_asked_for(tmp_path, monkeypatch):
     assert list((tmp_path / "here").iterdir()) == []
     assert result.save("scores.json")[0].name == "scores.json"
     assert json.loads((tmp_path / "here" / "scores.json").read_text()) == result.to_dict()
-    assert len(result.save_official("official")) == 5
+    assert len(result.official_files()) == 5
     with pytest.raises(InputError, match="would replace or change an input"):
         result.save(path)
 

@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class CounterexampleRecall(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.counterexample_recall` as a metric."""
-
-    scheme = base.SCHEMES["counterexample_recall"]
+CounterexampleRecall = base.metric("counterexample_recall")

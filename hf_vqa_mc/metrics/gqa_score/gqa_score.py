@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class GqaScore(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.gqa_score` as a metric."""
-
-    scheme = base.SCHEMES["gqa_score"]
+GqaScore = base.metric("gqa_score")

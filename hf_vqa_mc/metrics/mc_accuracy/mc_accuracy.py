@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class McAccuracy(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.mc_accuracy` as a metric."""
-
-    scheme = base.SCHEMES["mc_accuracy"]
+McAccuracy = base.metric("mc_accuracy")

@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class SetAccuracy(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.set_accuracy` as a metric."""
-
-    scheme = base.SCHEMES["set_accuracy"]
+SetAccuracy = base.metric("set_accuracy")

@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class TdiucMpt(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.tdiuc_mpt` as a metric."""
-
-    scheme = base.SCHEMES["tdiuc_mpt"]
+TdiucMpt = base.metric("tdiuc_mpt")

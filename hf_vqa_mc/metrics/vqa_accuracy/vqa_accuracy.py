@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class VqaAccuracy(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.vqa_accuracy` as a metric."""
-
-    scheme = base.SCHEMES["vqa_accuracy"]
+VqaAccuracy = base.metric("vqa_accuracy")

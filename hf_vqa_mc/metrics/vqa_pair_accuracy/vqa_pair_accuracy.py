@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class VqaPairAccuracy(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.vqa_pair_accuracy` as a metric."""
-
-    scheme = base.SCHEMES["vqa_pair_accuracy"]
+VqaPairAccuracy = base.metric("vqa_pair_accuracy")

@@ -2,8 +2,4 @@
 
 import hf_vqa_mc.scoring.scheme_metric as base
 
-
-class Wups(base.SchemeMetric):
-    """`hf_vqa_mc.scoring.wups` as a metric."""
-
-    scheme = base.SCHEMES["wups"]
+Wups = base.metric("wups")
