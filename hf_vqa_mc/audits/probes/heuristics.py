@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment
-from hf_vqa_mc.audits.folds import sets_of
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment, sets_of
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
-from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
@@ -83,21 +81,19 @@ def _script_difference(context: Context) -> Values:
     return values
 
 
-def _ranks(texts: pa.Array) -> NDArray[np.int64]:
-    """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts; texts are in lower case."""
-    is_number = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
+def _numbers(texts: pa.Array) -> pa.Array:
+    """The value of each text that is a number in digits, else null."""
+    digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
+    return pc.replace_substring(digits, "+", "").cast(pa.float64())
+
+
+def _ranks(context: Context) -> NDArray[np.int64]:
+    """The rank of each distinct choice, from 1: numbers by value, then other texts."""
+    texts = _trimmed(context)
+    numbers = _numbers(texts)
     found: NDArray[np.int64] = len(texts) + pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
-    found[is_number] = pc.rank(_values(texts.filter(pa.array(is_number))), tiebreaker="dense").to_numpy()
+    found[numbers.is_valid()] = pc.rank(numbers.drop_null(), tiebreaker="dense").to_numpy()
     return found
-
-
-def _values(numbers: pa.Array) -> pa.Array:
-    return pc.replace_substring(numbers, "+", "").cast(pa.float64())
-
-
-def _rank(context: Context) -> Values:
-    """Rank of each choice in numerical or alphabetical order."""
-    return _ranks(_trimmed(context)).astype(np.float64)[context.rows.texts]
 
 
 def out_of_order(context: Context) -> Prediction | None:
@@ -105,7 +101,7 @@ def out_of_order(context: Context) -> Prediction | None:
     if not context.split.ordered:
         return None
     rows = context.rows
-    in_order = _ranks(_trimmed(context))
+    in_order = _ranks(context)
     row, column = rows.valid.nonzero()
     of_rows = np.full(rows.texts.shape, MISSING, np.int64)
     of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
@@ -130,8 +126,7 @@ def _nearness_to_median(context: Context) -> Values:
     """Minus the distance of each number from the median of the row's numbers; rows with fewer than three have none."""
     rows, texts = context.rows, _trimmed(context)
     spelt = pc.index_in(texts, pa.array(SMALL_NUMBERS, pa.large_string()))
-    digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
-    of_texts = pc.fill_null(pc.coalesce(_values(digits), spelt.cast(pa.float64())), np.nan).to_numpy()
+    of_texts = pc.fill_null(pc.coalesce(_numbers(texts), spelt.cast(pa.float64())), np.nan).to_numpy()
     numbers = np.where(rows.valid, of_texts[rows.texts], np.nan)
     several, values = np.flatnonzero((~np.isnan(numbers)).sum(axis=1) > 2), np.zeros(numbers.shape)
     distances = np.abs(numbers[several] - np.nanmedian(numbers[several], axis=1, keepdims=True))
@@ -147,7 +142,11 @@ def _nearness_to_mean_length(context: Context) -> Values:
 
 
 def _in_question(context: Context) -> Values:
-    return words_in_question(context.rows)
+    return context.rows.vocabulary.question_overlap(context.rows.texts, context.rows.questions)
+
+
+def _rank(context: Context) -> Values:
+    return _ranks(context).astype(np.float64)[context.rows.texts]
 
 
 def _prefer(
