@@ -81,7 +81,7 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
             text = sentence.replace("{}", share_of(count, len(rows)), 1)
             found.append(Finding(name, f"{text[0].upper()}{text[1:]}", count, len(rows), np.flatnonzero(where)))
 
-    named = rows.vocabulary.question_overlap(rows.texts, rows.questions) == 1.0
+    named = rows.question_overlap == 1.0
     if named[:, 0].mean() > named[decoys].sum() / max(n_decoys, 1):
         of_decoys = share_of(int(named[decoys].sum()), n_decoys)
         add("target in the question", named[:, 0],

@@ -218,7 +218,7 @@ REPORT_PROBES = (
     JudgingProbe("spelled like the question", QUESTION,
                  lambda judged, _: judged.characters.question_cosines(judged.rows.texts, judged.rows.questions)),
     JudgingProbe("most words of the question", QUESTION,
-                 lambda judged, _: judged.rows.vocabulary.question_overlap(judged.rows.texts, judged.rows.questions)),
+                 lambda judged, _: judged.rows.question_overlap),
 )  # fmt: skip
 
 

@@ -141,10 +141,6 @@ def _nearness_to_mean_length(context: Context) -> Values:
     return np.asarray(-np.abs(own - mean))
 
 
-def _in_question(context: Context) -> Values:
-    return context.rows.vocabulary.question_overlap(context.rows.texts, context.rows.questions)
-
-
 def _rank(context: Context) -> Values:
     return _ranks(context).astype(np.float64)[context.rows.texts]
 
@@ -156,7 +152,8 @@ def _prefer(
     return Probe(name, sees, sentence, lambda context: context.prefer(sign * values(context)))
 
 
-SIMILARITY, ALONE, QUESTION = attrgetter("trigram_similarity"), ProbeInputs.CHOICES, ProbeInputs.QUESTION
+SIMILARITY, OVERLAP = attrgetter("trigram_similarity"), attrgetter("rows.question_overlap")
+ALONE, QUESTION = ProbeInputs.CHOICES, ProbeInputs.QUESTION
 HEURISTICS = (
     *(
         Probe(f"choice {letter}", ALONE, f"always picks choice {letter}", partial(_position, index))
@@ -170,9 +167,9 @@ HEURISTICS = (
     _prefer("odd one out", "picks the choice spelled least like the others", SIMILARITY, -1),
     _prefer("most like the others", "picks the choice spelled most like the others", SIMILARITY, 1),
     _prefer("most words of the question", "picks the choice with the largest share of its words in the question",
-            _in_question, 1, QUESTION),
+            OVERLAP, 1, QUESTION),
     _prefer("fewest words of the question",
-            "picks the choice with the smallest share of its words in the question", _in_question, -1, QUESTION),
+            "picks the choice with the smallest share of its words in the question", OVERLAP, -1, QUESTION),
     _prefer("punctuation at the end", "picks a choice that ends in punctuation", _punctuation, 1),
     _prefer("no punctuation at the end", "picks a choice that does not end in punctuation", _punctuation, -1),
     _prefer("other script", "picks the choice in another script than the others", _script_difference, 1),
