@@ -17,7 +17,7 @@ from datasets import Dataset, DatasetDict
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct  # noqa: E402
+from hf_vqa_mc.audits.findings import VECTORS, possibly_correct  # noqa: E402
 from hf_vqa_mc.audits.rows import number_rows  # noqa: E402
 from hf_vqa_mc.data.options import BenchmarkOptions  # noqa: E402
 from hf_vqa_mc.data.reading import load  # noqa: E402

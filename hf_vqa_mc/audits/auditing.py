@@ -2,25 +2,23 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import chain, islice, pairwise
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
-from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_sets, mean_probabilities
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_sets, mean_probabilities, sets_of
 from hf_vqa_mc.audits.comparison import certificate
-from hf_vqa_mc.audits.findings import Finding, findings, predictive_texts
-from hf_vqa_mc.audits.folds import sets_of
-from hf_vqa_mc.audits.probes import PROBES, Context, run_cross_fitted, run_probes
-from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
+from hf_vqa_mc.audits.findings import VECTORS, Finding, findings, possibly_correct, predictive_texts
+from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
+from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, Gain, NotRun, ProbeInputs, gains, holm, not_tested, verdict
-from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.counted import counted, percent
@@ -45,9 +43,9 @@ class Audit:
     ambiguous: dict[str, NDArray[np.bool_]]  # reason to mask (rows, choices) of possibly correct decoys
     predictive_texts: dict[str, list[dict[str, Any]]]
     not_run: list[NotRun]
-    exact: dict[ProbeInputs, ExactSets] = field(default_factory=dict)  # see `exact_sets`
-    settings: ProbeSettings = field(default_factory=ProbeSettings)
-    word_vectors_sha256: str | None = None
+    exact: dict[ProbeInputs, ExactSets]  # see `exact_sets`
+    settings: ProbeSettings
+    word_vectors_sha256: str | None
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64] | None:
@@ -55,7 +53,7 @@ class Audit:
 
         The target is in column 0. NaN in rows that were not evaluated.
         """
-        return mean_probabilities((gain.shortcut for gain in self.gains), ProbeInputs.QUESTION)
+        return mean_probabilities(self.gains, ProbeInputs.QUESTION)
 
     @property
     def bias(self) -> NDArray[np.float64] | None:
@@ -117,7 +115,7 @@ class Audit:
             },
             "predictive_texts": self.predictive_texts,
             "bias": self._histogram(),
-            "not_run": [vars(one) for one in self.not_run],
+            "not_run": [one._asdict() for one in self.not_run],
             "certificate": certificate(self),
         }
         public: dict[str, Any] = without_folders(figures, self.benchmark.dataset)
@@ -126,12 +124,12 @@ class Audit:
     def _exact_sentences(self, chance: float) -> Iterator[str]:
         """What closed sets guarantee, and the trained probe with these inputs that is farthest from chance."""
         for sees, sets in self.exact.items():
-            trained = [one for one in self.gains if one.shortcut.sees is sees and one.shortcut.trained]
-            alone = (one for one in trained if not one.shortcut.name.startswith(ASSIGNED))
+            trained = [one for one in self.gains if one.sees is sees and one.trained]
+            alone = (one for one in trained if not one.name.startswith(ASSIGNED))
             best, measured = max(alone, key=lambda one: abs(one.estimate.gain), default=None), ""
             if best is not None:
                 reveals = ", but their order reveals the target" if best.alarm else ""
-                measured = f"{reveals} (measured: {percent(best.estimate.accuracy)}, {best.shortcut.name})"
+                measured = f"{reveals} (measured: {percent(best.estimate.accuracy)}, {best.name})"
             yield (
                 f"{sees.label.capitalize()}: exact by construction, {counted(sets.number, 'set')} checked: every rule "
                 "that sees these inputs, but not the order of the choices or of the rows, is correct in "
@@ -141,7 +139,7 @@ class Audit:
     def _caveats(self, has_images: bool) -> Iterator[str]:
         """The limits of the figures in sentences."""
         yield from (f"{note.rstrip('.')}." for note in self.benchmark.notes)
-        few = {one.estimate.rows for one in self.gains if one.shortcut.trained} - {len(self.rows)}
+        few = {one.estimate.rows for one in self.gains if one.trained} - {len(self.rows)}
         if few:
             sample = " or ".join(f"{rows:,}" for rows in sorted(few))
             yield f"Trained probes are evaluated on a random {sample} of {len(self.rows):,} rows."
@@ -164,12 +162,13 @@ class Audit:
     def _per_type(self) -> list[dict[str, Any]]:
         """For each question type, the gain of the strongest shortcut of each set of inputs; alarms among all these."""
         types = self.benchmark.test.rows["question_type"].to_numpy(zero_copy_only=False).astype(str)
-        tested = [one for one in self.gains if one.shortcut.sees.is_shortcut]
+        tested = [one for one in self.gains if one.sees.is_shortcut]
         tested.sort(key=lambda one: (not one.alarm, -abs(one.estimate.gain)))
-        first = {gain.shortcut.sees: gain.shortcut for gain in reversed(tested)}
-        best = {gain.shortcut.sees: first[gain.shortcut.sees] for gain in tested}
+        best = dict[ProbeInputs, Any]()
+        for gain in tested:
+            best.setdefault(gain.sees, gain)
         names, of_type, counts = np.unique(types, return_inverse=True, return_counts=True)
-        listed: list[dict[str, Any]] = []
+        listed, cells = list[dict[str, Any]](), list[dict[str, Any]]()
         for number in np.argsort(-counts, kind="stable")[:MAX_TYPES]:
             if not names[number] or counts[number] < MIN_TYPE_ROWS:
                 continue
@@ -181,10 +180,10 @@ class Audit:
                 if one.evaluated[some].any()
             ]
             found = gains(parts, chance, self.benchmark.test.clusters[some])
-            shortcuts = {gain.shortcut.name: dict(vars(gain.estimate)) for gain in found}
+            shortcuts = {gain.name: dict(vars(gain.estimate)) for gain in found}
             about = {"type": str(names[number]), "rows": int(counts[number]), "chance": float(chance.mean())}
             listed.append({**about, "shortcuts": shortcuts})
-        cells = [cell for of_one in listed for cell in of_one["shortcuts"].values()]
+            cells += shortcuts.values()
         for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):
             cell["alarm"] = p * len(tested) / len(best) < ALARM_LEVEL  # of all tested the strongest are listed
         return listed
@@ -193,9 +192,9 @@ class Audit:
         if self.bias is None:
             return None
         bias = self.bias[np.isfinite(self.bias)]
-        counts, ends = np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0))
-        bins = zip(pairwise(ends.tolist()), counts.tolist(), strict=True)
-        histogram = [{"from": low, "to": high, "rows": count} for (low, high), count in bins]
+        counts, ends = (one.tolist() for one in np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0)))
+        bins = zip(ends, ends[1:], counts, strict=False)
+        histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
         return {"mean": float(bias.mean()), "histogram": histogram}
 
 
@@ -205,12 +204,18 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.
     """
-    settings, benchmark = settings or ProbeSettings(), without_wide_rows(benchmark)
-    started, vectors = time.monotonic(), None
+    settings, started, vectors = settings or ProbeSettings(), time.monotonic(), None
+
+    def sentences() -> Iterator[list[str]]:
+        """The words of each question and its choices, to train word vectors."""
+        questions, choices = (benchmark.test.rows[name].combine_chunks() for name in ("question", "choices"))
+        of_choices = word_lists(choices.flatten())
+        for question, size in zip(word_lists(questions), choices.value_lengths().to_pylist(), strict=True):
+            yield [*question, *chain.from_iterable(islice(of_choices, size))]
+
     if settings.word_vectors is not None:
-        texts = partial(_sentences, benchmark.test)
-        vectors = load_word_vectors(settings.word_vectors, texts, settings.seed, progress)
-    split, train = benchmark.test, benchmark.train
+        vectors = load_word_vectors(settings.word_vectors, sentences, settings.seed, progress)
+    split = benchmark.test
     progress("counting", 0, 4)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows = numbered[split.name]
@@ -221,22 +226,19 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 3, 4)
     predictive = predictive_texts(rows, clusters=split.clusters)
     progress("counting", 4, 4)
-    context = Context(split, rows, train, numbered[train.name] if train else None, settings, progress, started)
+    context = Context.of(benchmark, numbered, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     turned_off = [] if settings.probes else [NotRun("trained probes", "--no-probes")]
-    cross_fitted, not_again = run_cross_fitted(context, PROBES.values(), shortcuts)
+    cross_fitted = list[Any]()
+    if benchmark.train is not None:  # what the audited rows give away; trained probes would be fitted once per fold
+        counts = {one.name for one in shortcuts if one.fitted and not one.trained}
+        own, probes = replace(context, train=None, train_rows=None), PROBES.values()
+        cross_fitted, not_again = run_probes(own, [one for one in probes if one.name in counts])
+        not_run += [NotRun(f"{one.name}, cross-fitted", one.reason) for one in not_again]
     shortcuts += list(combined(context, shortcuts))
     with_images = "" not in split.rows["image_id"].unique().to_pylist()
     exact = exact_sets(rows, split.clusters if with_images else None, sets_of(split))
     groups = {sees: one.groups for sees, one in exact.items()}
     found_gains = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
-    missing, sha256 = turned_off + not_run + not_again, vectors.sha256 if vectors else None
+    missing, sha256 = turned_off + not_run, vectors.sha256 if vectors else None
     return Audit(benchmark, rows, found_gains, found, ambiguous, predictive, missing, exact, settings, sha256)
-
-
-def _sentences(split: Split) -> Iterator[list[str]]:
-    """The words of each question and its choices, to train word vectors."""
-    questions, choices = (split.rows[name].combine_chunks() for name in ("question", "choices"))
-    of_choices = word_lists(choices.flatten())
-    for question, size in zip(word_lists(questions), choices.value_lengths().to_pylist(), strict=True):
-        yield [*question, *chain.from_iterable(islice(of_choices, size))]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.ambiguity import VECTORS
+from hf_vqa_mc.audits.findings import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs
 from hf_vqa_mc.data.options import BenchmarkOptions

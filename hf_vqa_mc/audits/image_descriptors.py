@@ -105,18 +105,16 @@ def image_descriptors(
 
 def _described(images: Images, row: int) -> NDArray[np.float32]:
     """Descriptor of a row's image, of several their mean; NaN if one is missing or unreadable."""
+    found = []
     try:
-        found = [_descriptor(content) for content in images.read(row)]
+        for content in images.read(row):
+            with opened_picture(content, side=8 * SIDE) as stored:  # a JPEG is decoded no larger than needed
+                image = stored.convert("RGB")
+            small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 127.5 - 1
+            colours = np.asarray(image.resize((8 * SIDE, 8 * SIDE), Image.Resampling.BOX), np.int64) * LEVELS // 256
+            bin_ = colours @ np.array([LEVELS**2, LEVELS, 1])
+            histogram = np.sqrt(np.bincount(bin_.ravel(), minlength=LEVELS**3) / bin_.size)
+            found.append(np.concatenate([small.ravel(), histogram]).astype(np.float32))
     except (BrokenImage, InputError, OSError):
         found = []
     return np.mean(found, axis=0) if found else np.full(DIMENSIONS, np.nan, np.float32)
-
-
-def _descriptor(content: bytes) -> NDArray[np.float32]:
-    with opened_picture(content, side=8 * SIDE) as stored:  # a JPEG is decoded no larger than needed
-        image = stored.convert("RGB")
-        small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX), np.float32) / 127.5 - 1
-        colours = np.asarray(image.resize((8 * SIDE, 8 * SIDE), Image.Resampling.BOX), np.int64) * LEVELS // 256
-    bin_ = colours @ np.array([LEVELS**2, LEVELS, 1])
-    histogram = np.sqrt(np.bincount(bin_.ravel(), minlength=LEVELS**3) / bin_.size)
-    return np.concatenate([small.ravel(), histogram]).astype(np.float32)

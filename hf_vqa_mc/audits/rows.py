@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.texts import Tree, Words
-from hf_vqa_mc.data.benchmark import Benchmark
+from hf_vqa_mc.data.cells import as_mask
 from hf_vqa_mc.decoys.candidates import MISSING
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.comparison import differ_in_case
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
@@ -58,6 +59,24 @@ class Vocabulary:
         """
         questions = replace(self.worded, starts=self.worded.starts[len(self.key_texts) :])
         return Tree(questions, max(min(int(questions.lengths.max()), MOST_WORDS), 1)).nodes
+
+    def words_of(self, texts: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The words of some choices, concatenated, and the index of the choice of each; MISSING has none."""
+        return self.worded.of(np.append(self.keys, MISSING)[texts])
+
+    def question_words(self, questions: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """As `words_of`, of some questions."""
+        return self.worded.of(questions.astype(np.int64) + len(self.key_texts))
+
+    def question_overlap(self, texts: NDArray[np.integer], questions: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Share of each choice's words that occur in the row's question: texts and result (rows, choices)."""
+        words, choice = self.words_of(texts.ravel())
+        in_question, row = self.question_words(questions)
+        base = int(max(words.max(initial=0), in_question.max(initial=0))) + 1
+        # by hashes, several times faster than np.isin
+        found = pc.is_in(pa.array(choice // texts.shape[1] * base + words), pa.array(row * base + in_question))
+        lengths = np.maximum(np.bincount(choice, minlength=texts.size), 1)
+        return np.asarray(np.bincount(choice, as_mask(found), minlength=texts.size) / lengths).reshape(texts.shape)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +127,11 @@ class Rows:
         """(rows,): 64-bit hash of each row's comparable texts in any order; equal in all splits."""
         return self.hashed(self.keys, len(self.vocabulary.key_texts))
 
+    @cached_property
+    def question_overlap(self) -> NDArray[np.float64]:
+        """(rows, choices): see `Vocabulary.question_overlap`; a finding and two heuristics use it."""
+        return self.vocabulary.question_overlap(self.texts, self.questions)
+
     def hashed(self, numbers: NDArray[np.int32], size: int) -> NDArray[np.uint64]:
         """(rows,): 64-bit hash of numbers (rows, choices) below ``size``, in any order."""
         draws = np.random.default_rng(0).integers(2**63, size=size, dtype=np.uint64)
@@ -156,24 +180,11 @@ def shuffle(rows: Rows, rng: np.random.Generator) -> ShuffledRows:
     return ShuffledRows(texts, own, rows.questions, rows.vocabulary, (order == 0).argmax(axis=1), order)
 
 
-def without_wide_rows(benchmark: Benchmark) -> Benchmark:
-    """The benchmark without the few rows that have very many choices, by which matrices (rows, choices) would grow."""
-    splits, left_out = dict(benchmark.splits), dict(benchmark.left_out)
-    for name, split in benchmark.splits.items():
-        sizes = pc.list_value_length(split.rows["choices"]).to_numpy()
-        most = max(PADDING * int(sizes.sum()), LEAST_CELLS) // max(len(sizes), 1)
-        few = np.flatnonzero(sizes <= most)
-        if len(few) < len(sizes):
-            splits[name] = split.take(few)
-            wide = f"{len(sizes) - len(few):,} of {len(sizes):,} rows, of up to {int(sizes.max()):,} choices"
-            left_out[f"{name} (rows with more than {most:,} choices)"] = wide
-    return replace(benchmark, splits=splits, left_out=left_out)
-
-
 def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
-    """Replace the texts of a dataset's splits by integers; raises InputError as `schema.checked_rows` does.
+    """Replace the texts of a dataset's splits by integers.
 
-    Columns other than ``question`` (string), ``choices`` (list of string) and ``label`` (index) are ignored.
+    Columns other than ``question`` (string), ``choices`` (list of string) and ``label`` (index) are ignored. Raises
+    InputError as `schema.checked_rows` does, and if matrices (rows, choices) would be huge due to few long rows.
     """
     tables = {name: checked_rows(table, name) for name, table in splits.items()}
     choices, of_choices = _numbers([pc.list_flatten(table["choices"]) for table in tables.values()])
@@ -195,6 +206,9 @@ def number_rows(splits: Mapping[str, pa.Table]) -> dict[str, Rows]:
     numbered = {}
     for (name, table), flat, asked in zip(tables.items(), of_choices, of_questions, strict=True):
         lengths = pc.list_value_length(table["choices"]).to_numpy()
+        if lengths.max() * len(lengths) > max(PADDING * lengths.sum(), LEAST_CELLS):
+            longest = f"{name}, row {lengths.argmax() + 1}: {lengths.max():,} choices"
+            raise InputError(f"{longest}, most rows have {np.median(lengths):.0f}; correct or remove the row")
         valid = np.arange(int(lengths.max())) < lengths[:, None]
         positions = np.where(valid, np.arange(valid.shape[1]), MISSING).astype(np.int32)
         of_rows = np.full(valid.shape, MISSING, np.int32)

@@ -1,9 +1,9 @@
 """The inputs and the result of a probe, its gain over random guessing with the uncertainty, and the verdict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -28,6 +28,9 @@ class ProbeInputs(StrEnum):
     without: str  # the missing inputs in words; "" if none
     sentence: str  # continues "A strategy that ..."
     colour: str  # colour in charts
+    question: bool  # whether the probe sees the question
+    image: bool  # whether the probe sees the image
+    is_shortcut: bool  # whether an input is missing, so that a gain over chance is a shortcut
 
     CHOICES = "choices", "choices alone", "without the image and the question", "sees the choices alone", "#b3372f"
     QUESTION = ("question", "question and choices", "without the image", "sees question and choices but no image",
@@ -40,34 +43,26 @@ class ProbeInputs(StrEnum):
         member = str.__new__(cls, value)
         member._value_ = value
         member.label, member.without, member.sentence, member.colour = label, without, sentence, colour
+        member.question, member.image = value in ("question", "everything"), value in ("image", "everything")
+        member.is_shortcut = bool(without)
         return member
 
-    @property
-    def question(self) -> bool:
-        """Whether the probe sees the question."""
-        return self in (ProbeInputs.QUESTION, ProbeInputs.EVERYTHING)
 
-    @property
-    def image(self) -> bool:
-        """Whether the probe sees the image."""
-        return self in (ProbeInputs.IMAGE, ProbeInputs.EVERYTHING)
-
-    @property
-    def is_shortcut(self) -> bool:
-        """Whether an input is missing, so that a gain over chance is a shortcut."""
-        return self is not ProbeInputs.EVERYTHING
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
-    """The scores of a probe on each row."""
+    """The scores of a strategy on each row; where a probe is run, the fields from ``name`` on are filled in."""
 
-    scores: NDArray[np.float64] = field(repr=False)
+    scores: NDArray[np.float64]
     """(rows,): probability in [0, 1] that the target is picked, ties broken at random; NaN if not evaluated"""
-    probabilities: NDArray[np.float64] | None = field(default=None, repr=False)
+    probabilities: NDArray[np.float64] | None = None
     """(rows, choices): P(target) of each choice, the target in column 0, NaN if not evaluated; None where unknown"""
     folds: int = 0  # number of evaluated folds of the audited rows; 0 if it was not fitted on audited rows
-    clusters: NDArray[np.int64] | None = field(default=None, repr=False)  # (rows,): units of errors; None for images
+    clusters: NDArray[np.int64] | None = None  # (rows,): units of errors; None for images
+    name: str = ""  # unique name, such as ``longest choice``
+    sees: ProbeInputs = ProbeInputs.CHOICES
+    sentence: str = ""  # continues "A strategy that ...": ``picks the longest choice``
+    trained: bool = False  # whether it is a fitted model or a language model, not a count
+    fitted: bool = False  # whether it is fitted on labels of the training split, or with ``folds`` of audited rows
 
     @property
     def evaluated(self) -> NDArray[np.bool_]:
@@ -85,19 +80,7 @@ class Prediction:
         return float(np.sqrt(1 + self.folds / (FOLDS - 1))) if self.folds > 1 else 1.0
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Shortcut(Prediction):
-    """The prediction of a named strategy."""
-
-    name: str  # unique name, such as ``longest choice``
-    sees: ProbeInputs
-    sentence: str  # continues "A strategy that ...": ``picks the longest choice``
-    trained: bool = False  # whether it is a fitted model or a language model, not a count
-    fitted: bool = False  # whether it is fitted on labels of the training split, or with ``folds`` of audited rows
-
-
-@dataclass(frozen=True)
-class NotRun:
+class NotRun(NamedTuple):
     """A requested probe that was not run."""
 
     name: str
@@ -166,11 +149,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
-@dataclass(frozen=True)
-class Gain:
-    """A shortcut and its gain over chance."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Gain(Prediction):
+    """A prediction and its gain over chance."""
 
-    shortcut: Shortcut
     estimate: Estimate
     p_holm: float  # one-sided p-value, adjusted for all shortcuts of the audit; 1 for a probe with all inputs
     cross_fitted: Estimate | None = None  # fitted on other audited rows; None if it is not fitted, or not run so
@@ -178,7 +160,7 @@ class Gain:
     @property
     def fitted_on(self) -> str | None:
         """``train``, the training split; ``folds``, other audited rows; None if it is fitted on nothing."""
-        return "folds" if self.shortcut.folds else "train" if self.shortcut.fitted else None
+        return "folds" if self.folds else "train" if self.fitted else None
 
     @property
     def alarm(self) -> bool:
@@ -188,45 +170,45 @@ class Gain:
     @property
     def rows(self) -> str:
         """The rows that it was evaluated on, in words."""
-        rows, of = self.estimate.rows, len(self.shortcut.scores)
+        rows, of = self.estimate.rows, len(self.scores)
         return "the rows" if rows == of else f"a random {rows:,} of the {of:,} rows"
 
     @property
-    def sentence(self) -> str:
+    def result(self) -> str:
         """The result as a sentence."""
         found = self.estimate
-        text = f"A strategy that {self.shortcut.sentence} is correct in {percent(found.accuracy)} of {self.rows}"
+        text = f"A strategy that {self.sentence} is correct in {percent(found.accuracy)} of {self.rows}"
         if found.low == found.high:
             return f"{text}: exactly chance, due to the closed answer sets."
         interval = f"95% interval {points(found.low)} to {points(found.high)}"
         gained = f"{abs(100 * found.gain):.1f} points {'above' if found.gain >= 0 else 'below'} chance ({interval})"
-        if not self.shortcut.sees.is_shortcut or self.alarm:
+        if not self.sees.is_shortcut or self.alarm:
             return f"{text}, {gained}."
         if found.high < 0:
-            why = "other rows' answers are misleading" if self.shortcut.folds else "excluding that choice helps"
+            why = "other rows' answers are misleading" if self.folds else "excluding that choice helps"
             return f"{text}, {gained}: {why}."
         return f"{text}; that is not significantly above chance ({interval})."
 
     def as_json(self) -> dict[str, Any]:
         """All figures as fractions."""
         return {
-            "name": self.shortcut.name,
-            "inputs": self.shortcut.sees.value,
-            "trained": self.shortcut.trained,
+            "name": self.name,
+            "inputs": self.sees.value,
+            "trained": self.trained,
             **vars(self.estimate),
             "p_holm": self.p_holm,
             "alarm": self.alarm,
             "fitted_on": self.fitted_on,
             **{f"cross_fitted_{name}": getattr(self.cross_fitted, name, None) for name in CROSS_FITTED},
-            "sentence": self.sentence,
+            "sentence": self.result,
         }
 
 
 def gains(
-    shortcuts: Sequence[Shortcut],
+    shortcuts: Sequence[Prediction],
     chance: NDArray[np.float64],
     clusters: NDArray[np.integer],
-    cross_fitted: Sequence[Shortcut] = (),
+    cross_fitted: Sequence[Prediction] = (),
     exact: Mapping[ProbeInputs, NDArray[np.integer]] | None = None,
 ) -> list[Gain]:
     """Estimate the gains of all shortcuts of an audit, largest first.
@@ -236,7 +218,7 @@ def gains(
     construction, so there is nothing to estimate: its gain and interval are 0.
     """
 
-    def of(one: Shortcut) -> Estimate:
+    def of(one: Prediction) -> Estimate:
         some, units = one.evaluated, clusters if one.clusters is None else one.clusters
         group = (exact or {}).get(one.sees) if one.clusters is None else None  # an assignment sees other rows, too
         if group is not None and np.abs(np.bincount(group[some], (one.scores - chance)[some])).max() < TIED:
@@ -247,7 +229,10 @@ def gains(
     again = {one.name: of(one) for one in cross_fitted} | {one.name: found[one.name] for one in shortcuts if one.folds}
     tested = [one.name for one in shortcuts if one.sees.is_shortcut]
     adjusted = dict(zip(tested, holm([found[name].p for name in tested]), strict=True))
-    every = [Gain(one, found[one.name], adjusted.get(one.name, 1.0), again.get(one.name)) for one in shortcuts]
+    every = []
+    for one in shortcuts:
+        more = {"p_holm": adjusted.get(one.name, 1.0), "cross_fitted": again.get(one.name)}
+        every.append(Gain(**{**vars(one), "estimate": found[one.name], **more}))
     return sorted(every, key=lambda one: -one.estimate.gain)
 
 
@@ -264,9 +249,9 @@ def not_tested(not_run: Sequence[NotRun]) -> list[str]:
 
 def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequence[str] = ()) -> str:
     """The conclusion in two or three sentences, the first of which names what was not tested (`not_tested`)."""
-    tested = [one for one in found if one.shortcut.sees.is_shortcut]
+    tested = [one for one in found if one.sees.is_shortcut]
     alarms = [one for one in tested if one.alarm]
-    where = "" if any(one.shortcut.sees.image for one in tested) else " without the image"
+    where = "" if any(one.sees.image for one in tested) else " without the image"
     rest = f"; not tested: {'; '.join(missing)}." if missing else "."
     above = f"significantly above chance ({percent(chance)}){rest}"
     if not alarms:
@@ -281,20 +266,20 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequ
         "For a benchmark without shortcuts, at most one of 40 audits would find any.",
     ]
     for sees in ProbeInputs:
-        if best := next((one for one in alarms if one.shortcut.sees is sees), None):
+        if best := next((one for one in alarms if one.sees is sees), None):
             sentences.append(
                 f"{sees.without.capitalize()}, {percent(best.estimate.accuracy)} of {best.rows} are answered "
-                f"correctly ({best.shortcut.name}, {points(best.estimate.gain)} points)."
+                f"correctly ({best.name}, {points(best.estimate.gain)} points)."
             )
     return " ".join(sentences)
 
 
 def uncertainty(found: Sequence[Gain]) -> float:
     """Half of the median interval of the shortcuts' gains; those that are exact have none."""
-    widths = [one.estimate.high - one.estimate.low for one in found if one.shortcut.sees.is_shortcut]
+    widths = [one.estimate.high - one.estimate.low for one in found if one.sees.is_shortcut]
     return float(np.median([width / 2 for width in widths if width] or [0.0]))
 
 
 def exceeding(found: Sequence[Gain], most: float) -> list[Gain]:
     """The significant shortcuts whose whole interval is above a gain of ``most``, a fraction of the rows."""
-    return [one for one in found if one.shortcut.sees.is_shortcut and one.alarm and one.estimate.low > most]
+    return [one for one in found if one.sees.is_shortcut and one.alarm and one.estimate.low > most]

@@ -1,6 +1,7 @@
 """Similarity of a row's choices to each other and to the question, by characters, words and embeddings."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,65 +11,38 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.texts import pairs, unpaired
-from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.embeddings import embedding_families
 
 MOST_LETTERS = 400  # maximum number of characters of a choice that are compared
-MOST_WORDS = 400  # maximum number of words of a choice and of a question that are compared
 MOST_CHOICES = 100  # maximum number of choices of a row that are compared pairwise
-CHOICES_AT_ONCE = 1 << 16  # choices whose embeddings are multiplied, or whose trigrams are sorted, at a time
+AT_ONCE = 1 << 16  # choices whose embeddings are multiplied, or pairs of choices that are compared, at a time
 IDENTICAL = 1_000_000
 """Similarity of a text to itself; similarities are integers, so that equal sums are exactly equal."""
 JOINTS = str.maketrans("", "", " -'’")
 
-Numbers = NDArray[np.integer]
 
-
-@njit(cache=True)
-def _common(one: int, other: int, first: Numbers, items: Numbers) -> int:
-    """How many items of one text the other has, too."""
-    found, i, j, end, other_end = 0, first[one], first[other], first[one + 1], first[other + 1]
-    while i < end and j < other_end:
-        if items[i] > items[j]:
-            j += 1
-        else:
-            found += items[i] == items[j]
-            i += 1
-    return found
-
-
-@njit(cache=True)
-def _shares(one: Numbers, other: Numbers, first: Numbers, items: Numbers) -> NDArray[np.int64]:
-    """(pairs,): how many items of one text the other text of the pair has, too."""
-    found = np.zeros(len(one), np.int64)
-    for pair in range(len(one)):
-        found[pair] = _common(one[pair], other[pair], first, items)
-    return found
-
-
-@njit(cache=True)  # a third of the time of numpy by pairs of columns
-def similarity_sums(keys: Numbers, first: Numbers, items: Numbers, binary: bool) -> NDArray[np.int64]:
+def similarity_sums(keys: NDArray[np.integer], items: Any, binary: bool) -> NDArray[np.int64]:  # noqa: ANN401  sparse
     """Sum of each choice's similarity to the other choices of its row, (rows, choices); 0 in rows of > MOST_CHOICES.
 
     Similarity is the Jaccard index of the texts' items in units of 1 / IDENTICAL; if ``binary`` it is 1 for texts that
-    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING; the items of text t, sorted,
-    are ``items[first[t]:first[t + 1]]``.
+    share an item, else 0. ``keys`` are text numbers (rows, choices), padded with MISSING; ``items`` is 1 where a text
+    has an item, sparse (texts, items).
     """
-    sums = np.zeros(keys.shape, np.int64)
-    for row in range(len(keys)):
-        size = (keys[row] != MISSING).sum()
-        for column in range(1, size if size <= MOST_CHOICES else 0):
+    sums, sizes = np.zeros(keys.shape, np.int64), (keys != MISSING).sum(axis=1)
+    items, counts = scipy.sparse.csr_matrix(items, dtype=np.int64), np.diff(items.indptr)
+    for column in range(1, min(keys.shape[1], MOST_CHOICES)):
+        rows = np.flatnonzero((sizes > column) & (sizes <= MOST_CHOICES))
+        for first in range(0, len(rows), AT_ONCE):
+            row = rows[first : first + AT_ONCE]
             for other_column in range(column):
                 one, other = keys[row, column], keys[row, other_column]
-                alike = _common(one, other, first, items)
+                alike = items[one].multiply(items[other]).sum(axis=1).A1
                 if binary:
-                    alike = min(alike, 1)
-                elif one == other:
-                    alike = IDENTICAL
+                    alike = np.minimum(alike, 1)
                 else:
-                    both = first[one + 1] - first[one] + first[other + 1] - first[other] - alike
-                    alike = IDENTICAL * alike // max(both, 1)
+                    alike = IDENTICAL * alike // np.maximum(counts[one] + counts[other] - alike, 1)
+                    alike[one == other] = IDENTICAL
                 sums[row, column] += alike
                 sums[row, other_column] += alike
     return sums
@@ -89,32 +63,12 @@ def trigram_similarity(rows: Rows) -> NDArray[np.float64]:
 
     float64 (rows, choices), integers in units of 1 / IDENTICAL; 0 in rows with more than MOST_CHOICES.
     """
-    texts, parts, lengths = rows.vocabulary.key_texts, list[NDArray[np.uint64]](), list[NDArray[np.int64]]()
-    for first in range(0, len(texts), CHOICES_AT_ONCE):
-        some = texts[first : first + CHOICES_AT_ONCE]
-        codes, text = trigram_codes(some)
-        order = np.lexsort((codes, text))
-        codes, text = codes[order], text[order]
-        again = np.append(False, (codes[1:] == codes[:-1]) & (text[1:] == text[:-1]))[: len(codes)]
-        lengths.append(np.bincount(text[~again], minlength=len(some)))
-        parts.append(codes[~again])
-    counts = np.concatenate(lengths)
-    return similarity_sums(rows.keys, starts(counts), np.concatenate(parts), False).astype(np.float64)
-
-
-def words_in_question(rows: Rows) -> NDArray[np.float64]:
-    """Fraction of each choice's words that occur in the question, float64 (rows, choices); 0 without words."""
-    worded, found = rows.vocabulary.worded, np.zeros(rows.keys.shape)
-    short = np.arange(len(worded.numbers)) - np.repeat(worded.starts[:-1], worded.lengths) < MOST_WORDS
-    lengths = np.minimum(worded.lengths, MOST_WORDS)
-    given = short[short], worded.numbers[short], starts(lengths)
-    lists = scipy.sparse.csr_matrix(given, shape=worded.matrix.shape)
-    row, key = rows.valid.nonzero()[0], rows.keys[rows.valid]
-    questions = rows.questions[row] + len(rows.vocabulary.key_texts)
-    lists.sort_indices()
-    shared = _shares(key, questions, lists.indptr.astype(np.int64), lists.indices)
-    found[rows.valid] = shared / np.maximum(lengths[key], 1)
-    return found
+    codes, text = trigram_codes(rows.vocabulary.key_texts)
+    trigrams = pa.array(codes).dictionary_encode().indices.to_numpy()
+    shape = len(rows.vocabulary.key_texts), int(trigrams.max(initial=0)) + 1
+    items = scipy.sparse.csr_matrix((np.ones(len(text), np.int64), (text, trigrams)), shape=shape)
+    items.data[:] = 1  # a trigram may occur several times
+    return similarity_sums(rows.keys, items, False).astype(np.float64)
 
 
 def question_cosines(rows: Rows) -> NDArray[np.float64]:
@@ -124,8 +78,8 @@ def question_cosines(rows: Rows) -> NDArray[np.float64]:
     asked, question = np.unique(rows.questions[row], return_inverse=True)
     choices = family.embed([rows.vocabulary.choices[text] for text in used.tolist()])
     questions = family.embed([rows.vocabulary.questions[text] for text in asked.tolist()])
-    for first in range(0, len(row), CHOICES_AT_ONCE):
-        some = slice(first, first + CHOICES_AT_ONCE)
+    for first in range(0, len(row), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
         cosines[some] = np.einsum("cd,cd->c", choices[choice[some]], questions[question[some]])
     found = np.zeros(rows.texts.shape)
     found[rows.valid] = np.round(cosines, 6)

@@ -50,6 +50,13 @@ class Words:
         """(all words,): index of each word's text."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
+    def of(self, texts: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The words of some texts, concatenated, and the index of the text of each; MISSING has none."""
+        lengths = np.where(texts == MISSING, 0, self.lengths[texts])
+        owner = np.repeat(np.arange(len(texts)), lengths)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return self.numbers[self.starts[:-1][texts][owner] + within].astype(np.int64), owner
+
     def at(self, position: int) -> Codes:
         """(texts,): number of the word at a position; MISSING in shorter texts."""
         longer = self.lengths > position

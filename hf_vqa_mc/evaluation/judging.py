@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hf_vqa_mc.audits.ambiguity import possibly_correct
+from hf_vqa_mc.audits.findings import possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.questions import Questions, presented_questions

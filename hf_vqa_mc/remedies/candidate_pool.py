@@ -98,9 +98,9 @@ def from_questions(pool: Benchmark) -> list[Candidate]:
     """The targets of another dataset's questions."""
     found: list[Candidate] = []
     for split in pool.splits.values():
-        choices, labels = split.rows["choices"].to_pylist(), split.rows["label"].to_pylist()
-        targets = [texts[label] for texts, label in zip(choices, labels, strict=True)]
-        rows = split.rows.append_column("answer", pa.array(targets, pa.string()))
+        pairs = zip(split.rows["choices"].to_pylist(), split.rows["label"].to_pylist(), strict=True)
+        targets = pa.array([texts[label] for texts, label in pairs], pa.string())
+        rows = split.rows.append_column("answer", targets)
         found += _from_open_ended(rows, f"{public_name(pool.dataset)}, {split.name}")
     return found
 
@@ -129,7 +129,7 @@ def read_captions(captions: str, images: Collection[str]) -> list[Candidate]:
             yield from _rows(table, ("image_id", "caption"), opened.locations[split])
 
     named = ((image, text) for image, caption in read() for text in noun_phrases(caption))
-    return list(_distinct(named, images, f"caption of image {{}} of {public_name(captions)}"))
+    return _distinct(named, images, f"caption of image {{}} of {public_name(captions)}")
 
 
 def read_scene_graphs(path: Path, images: Collection[str]) -> list[Candidate]:
@@ -143,21 +143,18 @@ def read_scene_graphs(path: Path, images: Collection[str]) -> list[Candidate]:
         for one in graph.objects.values()
         for text in (one.name, *one.attributes)
     )
-    return list(_distinct(named, images, f"scene graph of image {{}} of {public_name(str(path))}"))
+    return _distinct(named, images, f"scene graph of image {{}} of {public_name(str(path))}")
 
 
-def _distinct(named: Iterable[tuple[str, str]], images: Collection[str], source: str) -> Iterator[Candidate]:
+def _distinct(named: Iterable[tuple[str, str]], images: Collection[str], source: str) -> list[Candidate]:
     """A candidate for each text, and one for each image of the benchmark that has it."""
-    texts: set[str] = set()
-    pairs: set[tuple[str, str]] = set()
-    for image, written in named:
-        text = written.strip()
-        is_new = (image, text) not in pairs if image in images else text not in texts
-        if text and is_new:
-            texts.add(text)
-            if image in images:
-                pairs.add((image, text))
-            yield Candidate(text, source.format(image), image_id=image)
+    import pandas as pd
+
+    found = pd.DataFrame(((image, text.strip()) for image, text in named), columns=["image", "text"])
+    found = found[found["text"] != ""]
+    is_new = np.where(found["image"].isin(images), ~found.duplicated(), ~found["text"].duplicated())
+    chosen = found[is_new].itertuples(index=False)
+    return [Candidate(text, source.format(image), image_id=image) for image, text in chosen]
 
 
 def read_candidate_table(path: Path, question_ids: Collection[str]) -> list[Candidate]:

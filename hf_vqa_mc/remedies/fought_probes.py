@@ -1,29 +1,109 @@
-"""The probes that targeted repair fights: cross-fitted models and untrained cosines, stacked.
+"""The probes that targeted repair fights, the learners that they share with those which judge it, and cross-fitting.
 
-Three kinds, because a repair that fights one probe moves the leak to where that probe is blind: a linear model of
-words, a boosted one of relations in embeddings, and the untrained cosine of question and choice.
+Fought are three kinds, because a repair that fights one probe moves the leak to where that probe is blind: a linear
+model of words, a boosted one of relations in embeddings, and the untrained cosine of question and choice.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy
 
+from hf_vqa_mc.audits.probes.models import pairwise_weights
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Ints
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.remedies.cross_fitting import Scores, boosted, conditional_logit, fitted_rows, sparse_columns
 from hf_vqa_mc.remedies.row_features import Columns, TextForms, TextSpace, choice_columns, in_blocks
 
+FOLDS = 5
+MOST_FITTED = 20_000  # rows that a probe is fitted on; more are sampled
+ONE_THREAD = 50_000  # choices up to which boosting uses one thread
+STRENGTH = 0.3  # logistic regression: C
 HASHED = 2**15  # columns of hashed words
 TREES, RATE, LEAVES = 60, 0.1, 12  # boosting: see `boosted`
 SHARE_PRIOR = 1.0  # presentations that a text's share as a target is shrunk by
 INPUTS = (ProbeInputs.CHOICES, ProbeInputs.QUESTION)
 
+Scores = Float64s  # (rows, choices): higher for a choice that looks more like the target
+Fit = Callable[[Int64s, int], Callable[[Int64s], Scores]]
+"""Takes numbers of training rows and a seed, returns a function from numbers of rows to their scores."""
 Score = Callable[[Columns, Int32s, Int32s], Scores]
 """Scores of rows that need not exist, from their features, texts and questions."""
 Relations = dict[ProbeInputs, Columns]
+
+
+def group_folds(groups: Ints, seed: int) -> Ints:
+    """FOLDS folds of about equal size that divide no group (image, video, context), int8 (rows,).
+
+    Raises:
+        InputError: there are fewer groups than folds.
+    """
+    distinct, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(distinct) < FOLDS:
+        raise InputError(f"expected at least {FOLDS} images or other groups of rows, found {len(distinct)}")
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    totals, fold = np.zeros(FOLDS), np.zeros(len(sizes), np.int8)
+    for one in order.tolist():
+        fold[one] = totals.argmin()
+        totals[fold[one]] += sizes[one]
+    return fold[group]
+
+
+def fitted_rows(folds: Ints, fold: int, rng: np.random.Generator) -> Int64s:
+    """The rows outside of a fold, or a sample of MOST_FITTED."""
+    rows = np.flatnonzero(folds != fold)
+    return rows if len(rows) <= MOST_FITTED else np.sort(rng.choice(rows, MOST_FITTED, replace=False))
+
+
+def cross_fitted(rows: Rows, folds: Ints, fit: Fit, seed: int) -> Scores:
+    """The scores of each row by the model that was fitted without its fold."""
+    scores = np.zeros(rows.texts.shape)
+    for fold in np.unique(folds).tolist():
+        rng = np.random.default_rng([seed, fold])
+        score = fit(fitted_rows(folds, fold, rng), int(rng.integers(2**31)))
+        test = np.flatnonzero(folds == fold)
+        scores[test] = score(test)
+    return scores
+
+
+def sparse_columns(parts: Sequence[tuple[Int64s, Int64s]], choices: int, size: int) -> Any:  # noqa: ANN401  a matrix of scipy
+    """A matrix (choices, size) of ones from hashed columns, see `TextForms.hashed_words`."""
+    column, choice = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+    found = scipy.sparse.csr_matrix((np.ones(len(column), np.float32), (choice, column)), shape=(choices, size))
+    found.data[:] = 1
+    return found
+
+
+def conditional_logit(columns: Any, valid: Bools) -> Float64s:  # noqa: ANN401
+    """Coefficients of a pairwise conditional logit: P(target, not decoy) = sigmoid(weights · (target - decoy)).
+
+    ``columns`` are a sparse matrix (rows * choices, columns), the target of each row first; ``valid`` is the mask.
+    """
+    decoys = valid.copy()
+    decoys[:, 0] = False
+    row, column = decoys.nonzero()
+    if len(row) < 2:
+        return np.zeros(columns.shape[1])
+    difference = scipy.sparse.csr_matrix(columns[row * valid.shape[1]] - columns[row * valid.shape[1] + column])
+    weights, used = np.zeros(columns.shape[1]), np.unique(difference.indices)
+    weights[used] = pairwise_weights(difference[:, used], 1.0 / decoys.sum(axis=1)[row], STRENGTH)
+    return weights
+
+
+def boosted(columns: Float32s, targets: Bools, trees: int, rate: float, leaves: int, seed: int) -> Any:  # noqa: ANN401
+    """Gradient boosting that is fitted to tell targets; max_iter, learning_rate and max_leaf_nodes are given."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    model = HistGradientBoostingClassifier(max_iter=trees, learning_rate=rate, max_leaf_nodes=leaves,
+                                           l2_regularization=1.0, early_stopping=False, random_state=seed)  # fmt: skip
+    # On few choices several threads wait for one another, on a busy machine for minutes.
+    with threadpool_limits(None if len(targets) > ONE_THREAD else 1, "openmp"):
+        return model.fit(columns, targets)
 
 
 class FoughtProbes:
@@ -32,14 +112,16 @@ class FoughtProbes:
     def __init__(
         self, rows: Rows, folds: Ints, spaces: Sequence[TextSpace], forms: TextForms, seed: int, progress: Progress
     ) -> None:
-        self._spaces, self._forms, self._folds = spaces, forms, folds
+        self._spaces, self._forms = spaces, forms
         self._keys, self._chance = np.append(rows.vocabulary.keys, 0), float(rows.chance.mean())
         n_keys, n_folds = int(self._keys.max()) + 1, int(folds.max()) + 1
         cell = rows.keys.astype(np.int64) * n_folds + folds[:, None]
         # how often each key occurs, and is the target, in each fold
-        self._counts = np.bincount(cell[rows.valid], minlength=n_keys * n_folds).reshape(n_keys, n_folds)
-        self._targets = np.bincount(cell[:, 0], minlength=n_keys * n_folds).reshape(n_keys, n_folds)
-        self._models: dict[int, dict[ProbeInputs, dict[str, Score]]] = {}
+        self._counts, self._targets = (
+            np.bincount(one, minlength=n_keys * n_folds).reshape(n_keys, n_folds)
+            for one in (cell[rows.valid], cell[:, 0])
+        )
+        self._models: dict[int, dict[str, tuple[ProbeInputs, Score]]] = {}
         relations = self._relations(rows.texts, rows.questions)
         by_probe: dict[str, Scores] = {}
         present = np.unique(folds).tolist()
@@ -47,7 +129,7 @@ class FoughtProbes:
             progress("fitting the probes of the repair", len(self._models), len(present))
             fitted = fitted_rows(folds, fold, np.random.default_rng([seed, fold]))
             of_fitted = {sees: one[fitted] for sees, one in relations.items()}
-            self._models[fold] = self._fit(rows.take(fitted), of_fitted, folds[fitted], fold, seed)
+            self._models[fold] = self._fitted(rows.take(fitted), of_fitted, folds[fitted], fold, seed)
             own = np.flatnonzero(folds == fold)
             of_own = {sees: one[own] for sees, one in relations.items()}
             for name, scores in self._scores(fold, rows.texts[own], rows.questions[own], of_own).items():
@@ -88,26 +170,23 @@ class FoughtProbes:
 
     def _scores(self, fold: int, texts: Int32s, asked: Int32s, relations: Relations) -> dict[str, Scores]:
         """Probe to scores (rows, choices) minus their mean in each row; 0 for padding."""
-        found: dict[str, Scores] = {}
-        for sees in INPUTS:
-            columns = np.concatenate([relations[sees], self._shares(texts, fold)], axis=2)
-            found |= {name: score(columns, texts, asked) for name, score in self._models[fold][sees].items()}
+        shares, valid = self._shares(texts, fold), texts != MISSING
+        dense = {sees: np.concatenate([relations[sees], shares], axis=2) for sees in INPUTS}
+        found = {name: score(dense[sees], texts, asked) for name, (sees, score) in self._models[fold].items()}
         for space in self._spaces:
             found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked).astype(np.float64)
-        valid = texts != MISSING
         sizes = np.maximum(valid.sum(axis=1, keepdims=True), 1)
         some = {name: np.where(valid, scores, 0) for name, scores in found.items()}
         return {name: np.where(valid, one - one.sum(axis=1, keepdims=True) / sizes, 0) for name, one in some.items()}
 
-    def _fit(
+    def _fitted(
         self, rows: Rows, relations: Relations, own: Ints, fold: int, seed: int
-    ) -> dict[ProbeInputs, dict[str, Score]]:
-        models: dict[ProbeInputs, dict[str, Score]] = {}
-        shares = self._shares(rows.texts, fold, own)
+    ) -> dict[str, tuple[ProbeInputs, Score]]:
+        models, shares = dict[str, tuple[ProbeInputs, Score]](), self._shares(rows.texts, fold, own)
         for sees in INPUTS:
             dense = np.concatenate([relations[sees], shares], axis=2)
-            boosting, linear = _boosting(dense, rows, seed), self._linear(dense, rows, sees.question)
-            models[sees] = {f"boosting: {sees.label}": boosting, f"linear: {sees.label}": linear}
+            models[f"boosting: {sees.label}"] = sees, _boosting(dense, rows, seed)
+            models[f"linear: {sees.label}"] = sees, self._linear(dense, rows, sees.question)
         return models
 
     def _linear(self, dense: Columns, rows: Rows, question: bool) -> Score:

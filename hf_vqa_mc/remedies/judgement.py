@@ -1,9 +1,6 @@
-"""Report probes before and after a remedy: whether it makes a benchmark better, and whether it harms.
+"""Report probes before and after a remedy: whether it makes a benchmark better, and whether it harms."""
 
-And the strategy after which the selection probes find least.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,15 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.audits.closed_sets import exact_sets
-from hf_vqa_mc.audits.folds import sets_of
+from hf_vqa_mc.audits.closed_sets import exact_sets, sets_of
 from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.audits.shortcut import TIED, Prediction
-from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data import Split
 from hf_vqa_mc.decoys.candidates import Bools, Float64s, Int64s, Ints
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.cross_fitting import group_folds
+from hf_vqa_mc.remedies.fought_probes import group_folds
 from hf_vqa_mc.remedies.judging_probes import (
     REPORT_PROBES,
     REPORT_SEED,
@@ -28,8 +23,7 @@ from hf_vqa_mc.remedies.judging_probes import (
     JudgingInputs,
     run_judging_probes,
 )
-from hf_vqa_mc.remedies.plausibility import Plausibility
-from hf_vqa_mc.remedies.remedied import Remedied
+from hf_vqa_mc.remedies.replacement_filters import Plausibility
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, mean_interval
 from hf_vqa_mc.text.embeddings import EmbeddingFamily
@@ -168,22 +162,14 @@ def judge(
     forms, spaces = TextForms(before.vocabulary), [TextSpace.embedded(family, *counted) for family in families]
     probes, of_probes = (SELECTION_PROBES, SELECTION_SEED) if selection else (REPORT_PROBES, REPORT_SEED)
     folds = group_folds(units, seed + of_probes)
-    found = [
-        run_judging_probes(
-            probes, JudgingInputs(rows, of_rows, forms, spaces, seed, counted), prefixed(progress, moment)
-        )
-        for moment, rows, of_rows in (("before", before, folds), ("after", after, folds[is_kept]))
-    ]
-    scores = [_scores(of_moment, rows) for of_moment, rows in zip(found, counted, strict=True)]
-    result = compare_probes(
-        scores[0],
-        scores[1],
-        (before.chance, after.chance),
-        groups,
-        donor_groups,
-        {name: one.inflation for name, one in found[0].items()},
-        is_kept,
-    )
+    scores, inflation = [], dict[str, float]()
+    for moment, rows, of_rows in (("before", before, folds), ("after", after, folds[is_kept])):
+        judged = JudgingInputs(rows, of_rows, forms, spaces, seed, counted)
+        found = run_judging_probes(probes, judged, prefixed(progress, moment))
+        scores.append(_scores(found, rows))
+        inflation = {name: one.inflation for name, one in found.items()}
+    chance = before.chance, after.chance
+    result = compare_probes(scores[0], scores[1], chance, groups, donor_groups, inflation, is_kept)
     result = replace(result, rows=published.rows.num_rows if removes_only else len(kept))
     if selection or removes_only:
         return result
@@ -259,11 +245,8 @@ def compare_probes(
     factors = np.array([(inflation or {}).get(name, 1.0) for name in before])
     average, z = float(np.mean(factors)), _z(LEVEL)
 
-    def error(influence: Float64s) -> float:
-        return two_way_error(influence, groups, donor_groups)
-
-    def errors(influence: Float64s) -> Float64s:
-        return np.array([error(one) for one in influence])
+    def errors(influences: Float64s) -> Float64s:
+        return np.array([two_way_error(one, groups, donor_groups) for one in influences])
 
     old, old_influence = _distances([before[name] - chance[0] for name in before], every)
     new, new_influence = _distances([after[name] - chance[1] for name in before], every if kept is None else kept)
@@ -277,8 +260,9 @@ def compare_probes(
     probes = tuple(
         Change(name, float(before[name].mean()), float(after[name].mean()), *guess, *row) for name, *row in figures
     )
-    mean, half = float(np.mean(changes)), z * (average * error(np.mean(influence, axis=0)))
-    sides = [z * average * error(np.mean(one, axis=0)) for one in (old_influence, new_influence)]
+    mean, means = float(np.mean(changes)), [np.mean(one, axis=0) for one in (influence, old_influence, new_influence)]
+    error, *others = errors(np.stack(means)).tolist()
+    half, sides = z * (average * error), [z * average * one for one in others]
     accuracies = guess[0] + float(np.mean(old)), guess[1] + float(np.mean(new))
     whole = Change("mean over the probes", *accuracies, *guess, mean, mean - half, mean + half, *sides)
     n_groups = min(len(np.unique(one)) for one in (groups, donor_groups))
@@ -325,38 +309,3 @@ def _z(tail: float) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(tail))
-
-
-def nearest_to_chance(
-    benchmark: Benchmark,
-    strategies: Mapping[str, Callable[[Progress], Remedied]],
-    families: Sequence[EmbeddingFamily],
-    seed: int = 0,
-    progress: Progress = silent,
-) -> Remedied:
-    """The remedied benchmark on which the selection probes are nearest to chance.
-
-    Its statistics name the strategy (``best``), the mean distance from chance after each one (``selection``), and why
-    others cannot be applied (``not_applied``): a function of ``strategies`` raises InputError.
-
-    Raises:
-        InputError: no strategy can be applied.
-    """
-    found: dict[str, tuple[float, Remedied]] = {}
-    failed: dict[str, str] = {}
-    for name, make in strategies.items():
-        of_strategy = prefixed(progress, name)
-        try:
-            made = make(of_strategy)
-            after = made.benchmark.test
-            compared = judge(benchmark.test, after, families, seed, progress=of_strategy, selection=True)
-        except InputError as error:
-            failed[name] = str(error)
-            continue
-        found[name] = compared.mean.after - compared.mean.chance_after, made
-    if not found:
-        raise InputError("; ".join(f"{name}: {why}" for name, why in failed.items()))
-    best = min(found, key=lambda name: found[name][0])
-    figures = {name: distance for name, (distance, _) in found.items()}
-    made = found[best][1]
-    return made._replace(statistics={**made.statistics, "best": best, "selection": figures, "not_applied": failed})

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.probes.small_models import isolated_warnings
+from hf_vqa_mc.audits.probes.models import isolated_warnings
 from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs, picked
 from hf_vqa_mc.decoys.candidates import Int64s, Ints
 from hf_vqa_mc.decoys.propensity_model import one_thread
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.remedies.cross_fitting import FOLDS, Fit, Scores, conditional_logit, cross_fitted, sparse_columns
+from hf_vqa_mc.remedies.fought_probes import FOLDS, Fit, Scores, conditional_logit, cross_fitted, sparse_columns
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, choice_columns, texts_and_questions
 from hf_vqa_mc.text.embeddings import normalised
 
@@ -104,15 +104,9 @@ def _forest(judged: JudgingInputs, question: bool, space: str, extra: bool = Fal
         valid = rows.valid[train]
         large = LARGE_FOREST if valid.sum() >= LARGE else FOREST
         trees, leaf, share = EXTRA_TREES if extra else large
-        forest = (ExtraTreesClassifier if extra else RandomForestClassifier)(
-            trees,
-            min_samples_leaf=leaf,
-            max_features="sqrt",
-            bootstrap=True,
-            max_samples=share,
-            random_state=seed,
-            n_jobs=-1,
-        )
+        kind = ExtraTreesClassifier if extra else RandomForestClassifier
+        forest = kind(trees, min_samples_leaf=leaf, max_features="sqrt", bootstrap=True, max_samples=share,
+                      random_state=seed, n_jobs=-1)  # fmt: skip
         with isolated_warnings():
             forest.fit(columns[train][valid], valid.nonzero()[1] == 0)
 
@@ -128,21 +122,15 @@ def _forest(judged: JudgingInputs, question: bool, space: str, extra: bool = Fal
     return fit
 
 
-def _choices_of(some: Int64s, rows: Rows) -> Int64s:
-    """The choices (raveled) of some rows."""
-    choices = rows.texts.shape[1]
-    return np.asarray(some[:, None] * choices + np.arange(choices)).ravel()
-
-
 def _word_pairs(judged: JudgingInputs, question: bool) -> Fit:
     """A linear model of pairs of words, of a choice and the question or the row's other choices."""
-    rows = judged.rows
+    rows, choices = judged.rows, np.arange(judged.rows.texts.size).reshape(judged.rows.texts.shape)
     words = judged.forms.hashed_words(rows.texts, rows.questions, False, HASHED)[0]
     pairs = judged.forms.hashed_pairs(rows.texts, rows.questions, question, HASHED)
     columns = sparse_columns([pairs, words], rows.texts.size, HASHED)
 
     def fit(train: Int64s, seed: int) -> Callable[[Int64s], Scores]:
-        weights = conditional_logit(columns[_choices_of(train, rows)], rows.valid[train])
+        weights = conditional_logit(columns[choices[train].ravel()], rows.valid[train])
         scores: Scores = np.round((columns @ weights).reshape(rows.texts.shape), 9)
         return lambda test: scores[test]
 
@@ -165,12 +153,8 @@ def _network(judged: JudgingInputs, question: bool) -> Fit:
     def fit(train: Int64s, seed: int) -> Callable[[Int64s], Scores]:
         with one_thread(), torch.random.fork_rng():  # several threads take longer, on a busy machine ten times
             torch.manual_seed(seed)
-            model = torch.nn.Sequential(
-                torch.nn.Dropout(DROPOUT),
-                torch.nn.Linear(inputs.shape[2], HIDDEN),
-                torch.nn.ReLU(),
-                torch.nn.Linear(HIDDEN, 1),
-            )
+            hidden, output = torch.nn.Linear(inputs.shape[2], HIDDEN), torch.nn.Linear(HIDDEN, 1)
+            model = torch.nn.Sequential(torch.nn.Dropout(DROPOUT), hidden, torch.nn.ReLU(), output)
             optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
             known = torch.from_numpy(train)
             for _ in range(EPOCHS):
@@ -195,12 +179,13 @@ def _network(judged: JudgingInputs, question: bool) -> Fit:
 def _naive_bayes(judged: JudgingInputs, question: bool) -> Fit:
     """The mean log ratio of target and decoy over the words of a choice; with the question also by its beginning."""
     rows, chance = judged.rows, float(judged.rows.chance.mean())
+    cells = np.arange(rows.texts.size).reshape(rows.texts.shape)
     parts = judged.forms.hashed_words(rows.texts, rows.questions, question, HASHED)
     columns = sparse_columns(parts, rows.texts.size, HASHED)
     total = np.maximum(np.asarray(columns.sum(axis=1)).ravel(), 1)
 
     def fit(train: Int64s, seed: int) -> Callable[[Int64s], Scores]:
-        targets, choices = columns[train * rows.texts.shape[1]], columns[_choices_of(train, rows)]
+        targets, choices = columns[cells[train, 0]], columns[cells[train].ravel()]
         right, count = (np.asarray(one.sum(axis=0)).ravel() for one in (targets, choices))
         share = (right + SMOOTHING * chance) / (count + SMOOTHING)
         odds = np.log(share / (1 - share)) - np.log(chance / (1 - chance))
@@ -208,11 +193,6 @@ def _naive_bayes(judged: JudgingInputs, question: bool) -> Fit:
         return lambda test: scores[test]
 
     return fit
-
-
-def _frequency(judged: JudgingInputs, question: bool) -> Int64s:
-    counts: Int64s = np.bincount(judged.rows.keys[judged.rows.valid])[judged.rows.keys]
-    return counts
 
 
 CHOICES, QUESTION = ProbeInputs.CHOICES, ProbeInputs.QUESTION
@@ -231,23 +211,15 @@ REPORT_PROBES = (
     *_trained("linear model of word pairs", _word_pairs, "words and pairs of words"),
     *_trained("network on embeddings", _network, "meanings of words"),
     JudgingProbe("longest choice", CHOICES, lambda judged, _: judged.forms.lengths[judged.rows.texts]),
-    JudgingProbe("most frequent choice", CHOICES, _frequency),
-    JudgingProbe(
-        "spelled like the others",
-        CHOICES,
-        lambda judged, _: judged.characters.centrality(judged.rows.texts)[0],
-    ),
-    JudgingProbe(
-        "spelled like the question",
-        QUESTION,
-        lambda judged, _: judged.characters.question_cosines(judged.rows.texts, judged.rows.questions),
-    ),
-    JudgingProbe(
-        "most words of the question",
-        QUESTION,
-        lambda judged, _: judged.forms.question_overlap(judged.rows.texts, judged.rows.questions),
-    ),
-)
+    JudgingProbe("most frequent choice", CHOICES,
+                 lambda judged, _: np.bincount(judged.rows.keys[judged.rows.valid])[judged.rows.keys]),
+    JudgingProbe("spelled like the others", CHOICES,
+                 lambda judged, _: judged.characters.centrality(judged.rows.texts)[0]),
+    JudgingProbe("spelled like the question", QUESTION,
+                 lambda judged, _: judged.characters.question_cosines(judged.rows.texts, judged.rows.questions)),
+    JudgingProbe("most words of the question", QUESTION,
+                 lambda judged, _: judged.rows.question_overlap),
+)  # fmt: skip
 
 
 def run_judging_probes(

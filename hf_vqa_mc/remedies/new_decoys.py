@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 from hf_vqa_mc.data import Benchmark, Split
 from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.dataset.build_inputs import sentences
-from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, Variant, kind_number
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, kind_number
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int64s, Reason, starts
 from hf_vqa_mc.decoys.decoy_table import IndexedTriplets
 from hf_vqa_mc.decoys.rows import SET_COLUMNS, RowChoices, arrange, choice_orders, make_decoys
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.statistics import counts_of, set_statistics
 from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors, uses_word_vectors
-from hf_vqa_mc.errors import InputError, unknown_name
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.candidate_pool import Candidate, images_in_common
 from hf_vqa_mc.remedies.remedied import (
@@ -63,10 +63,15 @@ def give_new_decoys(
     rejected questions are left out. Word vectors are named as for `load_word_vectors`.
 
     Raises:
-        InputError: the variant is unknown, word vectors are missing, no image has several questions for IoU decoys,
-            or no closed set can be formed.
+        InputError: word vectors are missing, no image has several questions for IoU decoys, or no closed set can be
+            formed.
     """
-    recipe, counts, rejected = _recipe(variant, word_vectors), dict[str, int](), None
+    recipe, counts, rejected = VARIANTS[variant], dict[str, int](), None
+    if word_vectors is None and needs_word_vectors([recipe]):
+        raise InputError(
+            "QoU decoys need word vectors: add --word-vectors FILE (word2vec, GloVe or .kv), a gensim-data name, or "
+            "corpus to train them on the benchmark's own text"
+        )
     if verdicts is not None:
         benchmark, counts = without_bad_questions(benchmark, verdicts)
     if "iou" in recipe.sets:
@@ -88,15 +93,9 @@ def give_new_decoys(
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
-    indexed = IndexedTriplets(
-        triplets,
-        settings,
-        vectors,
-        published=True,
-        largest_pool=None if recipe.closed else LARGEST_POOL,  # sets are formed in small groups anyway
-        n_decoys=n_decoys,
-        rejected=rejected,
-    )
+    largest = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
+    indexed = IndexedTriplets(triplets, settings, vectors, published=True, largest_pool=largest, n_decoys=n_decoys,
+                              rejected=rejected)  # fmt: skip
     choices = RowChoices(recipe, make_decoys([recipe], indexed, progress), indexed)
     splits, unchanged, without_choices = _arranged(benchmark, allowed, choices, indexed, donors, progress)
     if benchmark.evaluated not in splits:
@@ -112,20 +111,6 @@ def give_new_decoys(
         tested = sum(one.rejected.get(Reason.VERDICT.name.lower(), 0) for one in choices.decoys.values())
         statistics["rejected"] = {**counts, "rows_left_out_no_decoy": without_choices, "candidates": tested}
     return Remedied(replace(benchmark, splits=splits), statistics)
-
-
-def _recipe(variant: str, word_vectors: str | None) -> Variant:
-    """The variant; InputError unless it exists and has the word vectors that it needs."""
-    known = [name for name, declared in VARIANTS.items() if declared.remedies]
-    if variant not in known:
-        raise unknown_name("variant", variant, known)
-    recipe = VARIANTS[variant]
-    if word_vectors is None and needs_word_vectors([recipe]):
-        raise InputError(
-            "QoU decoys need word vectors: add --word-vectors FILE (word2vec, GloVe or .kv), a gensim-data name, or "
-            "corpus to train them on the benchmark's own text"
-        )
-    return recipe
 
 
 def _check_images(
@@ -188,14 +173,8 @@ def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Candidate], own_spl
     return pa.concat_tables(parts).combine_chunks()
 
 
-def _arranged(
-    benchmark: Benchmark,
-    allowed: Mapping[str, pa.Table],
-    choices: RowChoices,
-    indexed: IndexedTriplets,
-    donors: Sequence[Candidate],
-    progress: Progress,
-) -> tuple[dict[str, Split], int, int]:
+def _arranged(benchmark: Benchmark, allowed: Mapping[str, pa.Table], choices: RowChoices, indexed: IndexedTriplets,
+              donors: Sequence[Candidate], progress: Progress) -> tuple[dict[str, Split], int, int]:  # fmt: skip
     """The splits with new choices, and the numbers of rows that keep the published ones or are left without any."""
     orders = choice_orders(choices, indexed, not all(one.ordered for one in benchmark.splits.values()))
     origins = [
@@ -224,14 +203,8 @@ def _arranged(
     return splits, unchanged, without_choices
 
 
-def _columns(
-    benchmark: Benchmark,
-    choices: RowChoices,
-    orders: Int64s,
-    rows: Int64s,
-    indexed: IndexedTriplets,
-    origins: pa.Array,
-) -> dict[str, pa.Array]:
+def _columns(benchmark: Benchmark, choices: RowChoices, orders: Int64s, rows: Int64s, indexed: IndexedTriplets,
+             origins: pa.Array) -> dict[str, pa.Array]:  # fmt: skip
     """The new columns of some rows, with kinds, fallbacks and origins; ``origins`` (triplets,) are of the targets."""
     made = arrange(choices, orders, rows, indexed)
     sizes = pc.list_value_length(made["choices"]).to_numpy()

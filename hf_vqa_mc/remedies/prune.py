@@ -11,6 +11,7 @@ import numpy as np
 
 from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
+from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Estimate, ProbeInputs, estimate
 from hf_vqa_mc.data import Benchmark, Split
@@ -62,8 +63,9 @@ def _with(benchmark: Benchmark, split: Split) -> Benchmark:
 
 def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, Float64s]:
     """The gain of the strongest blind probe, and the bias of each row: P(target) according to the blind probes."""
-    context = Context.of(benchmark, ProbeSettings(seed=seed, time_limit=UNLIMITED), progress)
-    context.evaluated = None
+    numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
+    settings = ProbeSettings(seed=seed, time_limit=UNLIMITED)
+    context = Context.of(benchmark, numbered, settings, progress, evaluated=None)
     blind = [one for one in PROBES.values() if one.setting == "probes" and not one.sees.image]
     found, _ = run_probes(context, blind)
     chance, clusters = context.rows.chance, context.split.clusters

@@ -159,14 +159,11 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _alternatives(texts: Iterable[str]) -> str:
-    """Texts in words: "7", "6 or 7", "5, 6 or 7"."""
-    *others, last = texts
-    return " or ".join(filter(None, [", ".join(others), last]))
-
-
 def _replaced(statistics: dict[str, Any]) -> list[str]:
-    sizes, before = (_alternatives(statistics[name]) for name in ("choices", "choices_before"))
+    sizes, before = (
+        " or ".join(filter(None, [", ".join(others), last]))
+        for *others, last in (statistics["choices"], statistics["choices_before"])
+    )
     kinds = VARIANTS[statistics["variant"]].description
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
     if "rejected" in statistics:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, Vocabulary
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int32s, Int64s, Ints
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Int32s, Int64s, Ints
 from hf_vqa_mc.decoys.rng import mixed
 from hf_vqa_mc.text.embeddings import EmbeddingFamily, Embeddings
 
@@ -101,29 +101,13 @@ class TextForms:
     """Lengths and words of the texts and questions of a vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._words = vocabulary.worded
-        self._of_text = np.append(vocabulary.keys, 0).astype(np.int64)
-        self._first_question = len(vocabulary.key_texts)
-        self._beginnings = vocabulary.beginnings
+        self._vocabulary = vocabulary
         self.lengths = np.array([*map(len, vocabulary.choices), 0], np.float32)  # (texts + 1,): characters
         upper = [float(text[:1].isupper()) for text in vocabulary.choices]
         digits = [float(any(sign.isdigit() for sign in text)) for text in vocabulary.choices]
         stops = [float(text.rstrip()[-1:] in ".!?") for text in vocabulary.choices]
-        self._counted = (np.log1p(self.lengths), np.log1p(self._words.lengths[self._of_text]))
+        self._counted = (np.log1p(self.lengths), np.log1p(vocabulary.worded.lengths[np.append(vocabulary.keys, 0)]))
         self._flags = [np.array([*flags, 0], np.float32) for flags in (upper, digits, stops)]
-
-    def _words_of(self, texts: Ints) -> tuple[Int64s, Int64s]:
-        """The word numbers of some texts, concatenated, and the index of the text of each; MISSING has none."""
-        return self._concatenated(self._of_text[texts], texts != MISSING)
-
-    def _question_words(self, asked: Ints) -> tuple[Int64s, Int64s]:
-        return self._concatenated(asked.astype(np.int64) + self._first_question, np.ones(len(asked), np.bool_))
-
-    def _concatenated(self, index: Int64s, valid: Bools) -> tuple[Int64s, Int64s]:
-        lengths = np.where(valid, self._words.lengths[index], 0)
-        owner = np.repeat(np.arange(len(index)), lengths)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self._words.numbers[self._words.starts[index][owner] + within].astype(np.int64), owner
 
     def columns(self, texts: Int32s, asked: Int32s, question: bool) -> Columns:
         """Lengths, capital letters, digits and closing marks; with ``question``, the share of its words."""
@@ -131,38 +115,28 @@ class TextForms:
         values = [one for counted in self._counted for one in relative_features(counted[texts], valid)]
         values += [one for flags in self._flags for one in relative_features(flags[texts], valid)[:2]]
         if question:
-            values += relative_features(self.question_overlap(texts, asked), valid)
+            values += relative_features(self._vocabulary.question_overlap(texts, asked), valid)
         return np.stack(values, axis=2).astype(np.float32)
-
-    def question_overlap(self, texts: Int32s, asked: Int32s) -> Float64s:
-        """(rows, choices): share of each choice's words that occur in the question."""
-        words, choice = self._words_of(texts.ravel())
-        in_question, row = self._question_words(asked)
-        base = int(max(words.max(initial=0), in_question.max(initial=0))) + 1
-        known = np.unique(row * base + in_question)
-        found = np.isin(choice // texts.shape[1] * base + words, known)
-        lengths = np.maximum(np.bincount(choice, minlength=texts.size), 1)
-        share: Float64s = np.bincount(choice, found, minlength=texts.size) / lengths
-        return share.reshape(texts.shape)
 
     def hashed_words(self, texts: Int32s, asked: Int32s, question: bool, size: int) -> list[tuple[Int64s, Int64s]]:
         """Hashed columns and choices (raveled) of words, bigrams and, with ``question``, words with its beginning."""
-        words, choice = self._words_of(texts.ravel())
+        words, choice = self._vocabulary.words_of(texts.ravel())
         bigram = (choice[1:] == choice[:-1]).nonzero()[0]
         found = [
             (_hashed(0, words, words * 0, size), choice),
             (_hashed(1, words[bigram], words[bigram + 1], size), choice[bigram]),
         ]
+        beginnings = self._vocabulary.beginnings
         for length in _PREFIXES if question else ():
-            begins = self._beginnings[asked, min(length, self._beginnings.shape[1]) - 1]
+            begins = beginnings[asked, min(length, beginnings.shape[1]) - 1]
             found.append((_hashed(1 + length, words, begins[choice // texts.shape[1]], size), choice))
         return found
 
     def hashed_pairs(self, texts: Int32s, asked: Int32s, question: bool, size: int) -> tuple[Int64s, Int64s]:
         """As `hashed_words`, of pairs of a choice's word and one of the question, else of the row's other choices."""
-        words, choice = self._words_of(texts.ravel())
+        words, choice = self._vocabulary.words_of(texts.ravel())
         row = choice // texts.shape[1]
-        partners, owner = self._question_words(asked) if question else (words, row)
+        partners, owner = self._vocabulary.question_words(asked) if question else (words, row)
         of_row = np.bincount(owner, minlength=len(texts))
         repeats = of_row[row]
         index = np.repeat(np.arange(len(words)), repeats)

@@ -10,7 +10,7 @@ from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import MOST_IN_SET, Preset, SetSettings, Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import FolderKind
-from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, flag_of, option, settings, spec_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ def _of_build(name: str, default: object = None) -> Any:  # noqa: ANN401  as `op
     return option(text, default=None, check=spec.check, panel=spec.panel)
 
 
+_OF_REMEDIES = [one.name for one in VARIANTS.values() if one.remedies]
+
+
 @settings
 class StrategySettings:
     """Options of the strategies, None if they are not given; `STRATEGIES` names those that each one uses."""
@@ -50,6 +53,7 @@ class StrategySettings:
         "Of iou_qou: iou_qou (default), iou, qou, all (also the published decoys); of closed: "
         f"{', '.join(one.name for one in VARIANTS.values() if one.closed)}.",
         default=None,
+        check=(f"one of {', '.join(_OF_REMEDIES)}", _OF_REMEDIES.__contains__),
     )
     guarantee: Literal["choices", "question", "image"] | None = option(
         "Of closed: choices (default), question or image. The rows of a closed answer set share their choices, so "
@@ -195,9 +199,8 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
     questions = len(images) / max(len(images.unique()), 1)  # per image; 0 without images
     choices = split.rows["choices"].combine_chunks()
-    sizes = pc.list_value_length(choices).to_numpy()
-    first = starts(sizes)[:-1]
-    targets = pc.list_flatten(choices).take(pa.array(first + split.rows["label"].to_numpy()))
+    sizes = choices.value_lengths().to_numpy()
+    targets = choices.flatten().take(pa.array(starts(sizes)[:-1] + split.rows["label"].to_numpy()))
     counts = pc.value_counts(targets).field("counts").to_numpy()
     rows, is_large = counts.mean(), leak > REPAIRED  # rows per distinct answer
     repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(targets)
@@ -269,11 +272,32 @@ def _prune(given: RemedyInputs, progress: Progress) -> "Remedied":
 
 
 def _best(given: RemedyInputs, progress: Progress) -> "Remedied":
-    from hf_vqa_mc.remedies.judgement import nearest_to_chance
+    """The remedied benchmark on which the selection probes are nearest to chance.
+
+    Its statistics name the strategy (``best``), the mean distance from chance after each one (``selection``), and why
+    others cannot be applied (``not_applied``).
+    """
+    from hf_vqa_mc.remedies.judgement import judge
     from hf_vqa_mc.text.embeddings import embedding_families
 
-    makers = {name: partial(one.apply, given) for name, one in STRATEGIES.items() if name != "best"}
-    return nearest_to_chance(given.benchmark, makers, embedding_families(), given.settings.seed, progress)
+    split, seed, families = given.benchmark.test, given.settings.seed, embedding_families()
+    found, failed = dict[str, "Remedied"](), dict[str, str]()
+    distances: dict[str, float] = {}
+    for name, one in STRATEGIES.items():
+        if one.remedy is _best:
+            continue
+        of_strategy = prefixed(progress, name)
+        try:
+            found[name] = made = one.apply(given, of_strategy)
+            mean = judge(split, made.benchmark.test, families, seed, progress=of_strategy, selection=True).mean
+            distances[name] = mean.after - mean.chance_after
+        except InputError as error:
+            failed[name] = str(error)
+    if not distances:
+        raise InputError("; ".join(f"{name}: {why}" for name, why in failed.items()))
+    best = min(distances, key=lambda name: distances[name])
+    more = {"best": best, "selection": distances, "not_applied": failed}
+    return found[best]._replace(statistics={**found[best].statistics, **more})
 
 
 STRATEGIES = {

@@ -59,10 +59,10 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             why = "This is the output of a remedy: find a better strategy for the published benchmark, here PUBLISHED"
             other = {"strategy": "best", "output": f"{title.removesuffix('-remedied')}-best{ending}"}
             return [Step(why, "remedy", ("PUBLISHED",), other)]
-        blind = (one for one in done.gains if one.alarm and not one.shortcut.sees.image)
+        blind = (one for one in done.gains if one.alarm and not one.sees.image)
         strategy, why = recommended(done.benchmark.test, max((one.estimate.gain for one in blind), default=0.0))
         own = {key: name(str(one)) for key in ("word_vectors", "seed") if (one := getattr(settings, key, None))}
-        best = next((one for one in done.gains if one.shortcut.sees is ProbeInputs.CHOICES and one.alarm), None)
+        best = next((one for one in done.gains if one.sees is ProbeInputs.CHOICES and one.alarm), None)
         if best is not None and strategy.guarantees:
             now = percent(best.estimate.accuracy)
             why += f"; the choices alone are right in {now} of the rows now, and then as often as random guessing"
@@ -146,8 +146,8 @@ def _row_scores(done: Audit) -> bytes:
     if done.bias is not None:
         columns["bias"] = pa.array(done.bias, pa.float32(), from_pandas=True)
     columns["ambiguous_decoys"] = pa.array(done.possibly_correct.sum(axis=1), pa.int16())
-    for gain in sorted(done.gains, key=lambda one: one.shortcut.name):
-        columns[gain.shortcut.name] = pa.array(gain.shortcut.scores, pa.float32(), from_pandas=True)
+    for gain in sorted(done.gains, key=lambda one: one.name):
+        columns[gain.name] = pa.array(gain.scores, pa.float32(), from_pandas=True)
     content = io.BytesIO()
     parquet.write_table(pa.table(columns), content)
     return content.getvalue()
@@ -161,8 +161,8 @@ def notes(done: Audit) -> str:
 def shortcut_table(done: Audit) -> TextTable:
     """One row per shortcut: accuracy and gain; probes with all inputs come last."""
     headings = _headings(done)
-    shown = sorted(done.gains, key=lambda gain: not gain.shortcut.sees.is_shortcut)
-    lines = [(gain.shortcut.name, *_cells(gain, len(headings))) for gain in shown]
+    shown = sorted(done.gains, key=lambda gain: not gain.sees.is_shortcut)
+    lines = [(gain.name, *_cells(gain, len(headings))) for gain in shown]
     lines.append(("chance", _chance(done), *[""] * (len(headings) - 1)))
     return TextTable.of(("shortcut", *headings), lines)
 
@@ -172,16 +172,16 @@ _LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
 
 def gain_table(done: Audit) -> str:
     """The HTML table of the strongest shortcuts, with a bar of each one's gain, pale unless it is significant."""
-    strongest = [gain for gain in done.gains if gain.shortcut.sees.is_shortcut][:STRONGEST]
+    strongest = [gain for gain in done.gains if gain.sees.is_shortcut][:STRONGEST]
     widest = max([0.01, *(one.estimate.high for one in strongest)])
     headings, rows = _headings(done), []
     for gain in strongest:
-        sees, cells = gain.shortcut.sees, "".join(f"{_RIGHT}{cell}" for cell in _cells(gain, len(headings)))
-        names = f'{escape(gain.shortcut.name)}{_LEFT}<span style="color:{sees.colour}">&#9679;</span> {sees.label}'
+        sees, cells = gain.sees, "".join(f"{_RIGHT}{cell}" for cell in _cells(gain, len(headings)))
+        names = f'{escape(gain.name)}{_LEFT}<span style="color:{sees.colour}">&#9679;</span> {sees.label}'
         width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
         bar = f"height:10px;width:{width:.0f}px;background:{sees.colour};opacity:{opacity}"
         drawn = f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div>'
-        rows.append(f'<tr title="{escape(gain.sentence)}">{_LEFT}{names}{cells}{drawn}</tr>')
+        rows.append(f'<tr title="{escape(gain.result)}">{_LEFT}{names}{cells}{drawn}</tr>')
     chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(done)}{'<td>' * len(headings)}"
     head = "<th>".join(("shortcut", "sees", *headings, ""))
     table = f"<table><thead><tr><th>{head}</tr></thead><tbody>{''.join(rows)}<tr>{chance}</tr></tbody></table>"

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.audits.ambiguity import possibly_correct
-from hf_vqa_mc.audits.rows import Rows, number_rows, without_wide_rows
+from hf_vqa_mc.audits.findings import possibly_correct
+from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.remedies.judgement import FEW_GROUPS, IMPLAUSIBLE, Change, Comparison
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES
@@ -65,9 +65,11 @@ class Figure(NamedTuple):
 def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Comparison | None) -> list[Figure]:
     """The rows of the table: of the evaluated split, and of the report probes if they could be run."""
     before, after = published.test.rows, remedied.test.rows
-    narrow = {side: without_wide_rows(one).test.rows for side, one in (("before", published), ("after", remedied))}
-    numbered = number_rows(narrow)
-    flagged = [Side(_ambiguous(numbered[side], table["answers"])) for side, table in narrow.items()]
+    flagged = []
+    for rows, table in zip(number_rows({"before": before, "after": after}).values(), (before, after), strict=True):
+        masks = possibly_correct(rows, table["answers"].combine_chunks(), None).values()
+        possible = np.logical_or.reduce(list(masks)).sum()
+        flagged.append(Side(float(possible / max(int(rows.valid[:, 1:].sum()), 1))))
     found = [
         Figure("rows", Side(len(before)), Side(len(after)), count),
         Figure("decoys changed", None, Side(changed_decoys(before, after))),
@@ -111,12 +113,6 @@ def changed_decoys(before: pa.Table, after: pa.Table) -> float:
     new = after["choices"].to_pylist()
     changed = sum(len(set(texts) - set(known)) for texts, known in zip(new, old, strict=True))
     return changed / max(sum(map(len, new)) - len(new), 1)
-
-
-def _ambiguous(rows: Rows, answers: pa.ChunkedArray) -> float:
-    """The share of decoys that are possibly correct."""
-    flagged = np.logical_or.reduce(list(possibly_correct(rows, answers.combine_chunks(), None).values()))
-    return float(flagged.sum() / max(int(rows.valid[:, 1:].sum()), 1))
 
 
 def note(compared: Comparison | None) -> str:

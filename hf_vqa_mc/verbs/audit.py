@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.shortcut import Gain
 
 
-def default_folder(given: Mapping[str, Any]) -> Path:
-    """The output folder of the command: ``vqa_mc_audit/NAME``."""
-    return AUDITS / folder_name(given["dataset"], given.get("config"), given.get("split"))
-
-
 @settings
 class AuditSettings(ProbeOptions, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
@@ -37,7 +32,7 @@ class AuditSettings(ProbeOptions, BenchmarkOptions):
     output: Path | None = option(
         "Folder of report.html, audit.json and rows.parquet; by default vqa_mc_audit/NAME for the command.",
         default=None,
-        cli_default=default_folder,
+        cli_default=lambda given: AUDITS / folder_name(given["dataset"], given.get("config"), given.get("split")),
     )
     overwrite: bool = overwrite_option()
     fail_above: float | None = option(
@@ -135,7 +130,7 @@ class AuditResult(Result):
         yield from (f"\n{line}" for line in lines if line)
         yield from (f"\nwrote {path}" if path == self.written[0] else f"wrote {path}" for path in self.written)
         if exceeding := self.exceeding:
-            named = ", ".join(f"{one.shortcut.name} ({100 * one.estimate.low:.1f} or more)" for one in exceeding)
+            named = ", ".join(f"{one.name} ({100 * one.estimate.low:.1f} or more)" for one in exceeding)
             yield f"gain above {100 * (self.settings.fail_above or 0):g} points: {named}"
         if regressions := self.regressions:
             yield f"regressions since {self.settings.against}: {', '.join(regressions)}"

@@ -121,9 +121,8 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     Raises:
         InputError: a dataset, or the captions cannot be read, or no figure applies.
     """
-    from hf_vqa_mc.audits.described_rows import read_data
     from hf_vqa_mc.audits.figures import FIGURES
-    from hf_vqa_mc.audits.figures.figure import describe_data
+    from hf_vqa_mc.audits.figures.figure import describe_data, read_data
     from hf_vqa_mc.audits.figures.questions import of_images
     from hf_vqa_mc.report.description import check_description_folder
 

@@ -89,7 +89,6 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         InputError: the file or the dataset cannot be read.
     """
     from hf_vqa_mc.audits.comparison import FILES, Status, compare, compare_rows, read_audit, split_hashes
-    from hf_vqa_mc.audits.rows import without_wide_rows
     from hf_vqa_mc.audits.settings import ProbeSettings
     from hf_vqa_mc.data.inventory import INVENTORY
     from hf_vqa_mc.data.reading import load
@@ -113,7 +112,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         options = BenchmarkOptions(settings.dataset, config, images=settings.images, **made["read_with"])
     except (KeyError, TypeError) as error:
         raise InputError(f"{settings.file}: settings of another version ({error})") from error
-    benchmark = without_wide_rows(load(options, progress))
+    benchmark = load(options, progress)
     rows = compare_rows(made["splits"], split_hashes(benchmark))
     if any(check.status is Status.CHANGED for check in rows):
         return VerifyResult(tuple(rows))

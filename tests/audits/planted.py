@@ -53,22 +53,12 @@ def words():
 
 
 def planted(bias, strength, rows, seed, choices=4):
-    """A dataset whose only shortcut is the given one.
+    """A dataset whose only shortcut is ``bias``, a key of RULES, in the share ``strength`` of the rows.
 
-    A share of the rows is planted: there the rule that looks for the bias is right; everywhere else any choice is as
-    likely to be right as another, so that this rule, and every other, is right by chance. Which rows are planted
-    goes by image: the images' own shares spread about `strength`.
-
-    Args:
-        bias: a key of RULES.
-        strength: the share of planted rows, in [0, 1].
-        rows: how many.
-        seed: random seed; words and cues mean the same for all seeds, so that a train split is another seed.
-        choices: of every row, from 2 to 8.
-
-    Returns:
-        A table (``ROWS``), the vectors of the rows' images (float32 (rows, numbers), None but for ``image cue``), and
-        the true gain over chance of the best rule that looks for the bias.
+    In planted rows the rule that looks for the bias is right, in others any choice is as likely to be right. The
+    images' own shares spread about ``strength``. Words and cues mean the same for all seeds: a train split is another
+    seed. Returns a table (``ROWS``), the vectors of the rows' images (None but for ``image cue``), and the true gain
+    over chance of the best rule that looks for the bias.
     """
     rng = np.random.default_rng([seed, sorted(RULES).index(bias), rows])
     images = np.sort(rng.integers(max(rows // ROWS_PER_IMAGE, 1), size=rows))

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.ambiguity import VECTORS, possibly_correct
+from hf_vqa_mc.audits.findings import VECTORS, possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
 from tests.audits.ambiguity_labels import DATASETS, POSSIBLE, is_held_out, labels, with_texts
 

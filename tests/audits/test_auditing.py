@@ -49,33 +49,21 @@ def test_rows_that_nothing_groups_are_reported():
     assert ["as independent" in one for one in found] == [False, True]
 
 
-def test_counts_are_of_the_training_split_if_there_is_one():
-    (test, *_), (train, *_) = (planted("frequency", 0.8, 300, seed) for seed in (0, 1))
-    alone, taught = audit(benchmark(test), QUICK), audit(benchmark(test, train), QUICK)
-    assert alone.as_json()["train_source"] == "5 folds of test"
-    assert taught.as_json()["train_source"] == "train"
-    folds = {gain.shortcut.name: gain.shortcut.folds for gain in taught.gains}
-    assert set(folds.values()) == {0}
-    assert {gain.shortcut.folds for gain in alone.gains} == {0, 5}
-
-
 def test_question_types_with_enough_rows_are_listed():
     table = planted("position", 0.5, 400, 0)[0]
     types = ["many"] * 300 + ["few"] * 20 + [""] * 80
     done = audit(benchmark(with_columns(table, question_type=types)), QUICK)
     (only,) = done.as_json()["per_type"]
     assert (only["type"], only["rows"]) == ("many", 300)
-    strongest = next(gain for gain in done.gains if gain.shortcut.sees == "choices")
-    assert only["shortcuts"][strongest.shortcut.name]["gain"] == pytest.approx(
-        strongest.shortcut.scores[:300].mean() - 0.25
-    )
+    strongest = next(gain for gain in done.gains if gain.sees == "choices")
+    assert only["shortcuts"][strongest.name]["gain"] == pytest.approx(strongest.scores[:300].mean() - 0.25)
 
 
 def test_unordered_choices_have_no_position_heuristics():
     table = planted("position", 1.0, 200, 0)[0]
-    assert any("choice A" in gain.shortcut.name for gain in audit(benchmark(table), QUICK).gains)
+    assert any("choice A" in gain.name for gain in audit(benchmark(table), QUICK).gains)
     unplaced = audit(benchmark(table, placed=False), QUICK)
-    assert not any(gain.shortcut.name.startswith(("choice ", "last ")) for gain in unplaced.gains)
+    assert not any(gain.name.startswith(("choice ", "last ")) for gain in unplaced.gains)
 
 
 def test_the_blind_pick_is_an_index_of_the_published_choices():
@@ -84,9 +72,7 @@ def test_the_blind_pick_is_an_index_of_the_published_choices():
     picks = done.picked_blind(list(range(400)))
     labels = table["label"].to_numpy()
     agree = np.mean([picks[row] == labels[row] for row in range(400)])
-    expected = np.mean(
-        [one.shortcut.scores.mean() for one in done.gains if one.shortcut.sees == "question" and one.shortcut.trained]
-    )
+    expected = np.mean([one.scores.mean() for one in done.gains if one.sees == "question" and one.trained])
     assert agree == pytest.approx(expected, abs=0.1)
     assert agree > 0.5
 
@@ -108,11 +94,12 @@ def test_invalid_settings_are_rejected(wrong, message):
 def test_counts_are_also_cross_fitted_if_there_is_a_training_split():
     (test, *_), (train, *_) = (planted("question cue", 0.8, 600, seed) for seed in (0, 1))
     alone, both = audit(benchmark(test), QUICK), audit(benchmark(test, train), QUICK)
-    own = {gain.shortcut.name: gain for gain in alone.gains}
+    assert [one.as_json()["train_source"] for one in (alone, both)] == ["5 folds of test", "train"]
+    own = {gain.name: gain for gain in alone.gains}
     for gain in both.gains:
-        assert gain.cross_fitted == own[gain.shortcut.name].cross_fitted
-        assert ("prior" in gain.shortcut.name) == (gain.fitted_on == "train")
-    named = {gain.shortcut.name: gain.as_json() for gain in both.gains}
+        assert gain.cross_fitted == own[gain.name].cross_fitted
+        assert ("prior" in gain.name) == (gain.fitted_on == "train")
+    named = {gain.name: gain.as_json() for gain in both.gains}
     prior = named["question and answer prior"]
     assert prior["cross_fitted_accuracy"] == own["question and answer prior"].estimate.accuracy
     assert prior["cross_fitted_accuracy"] != prior["accuracy"]
@@ -121,7 +108,7 @@ def test_counts_are_also_cross_fitted_if_there_is_a_training_split():
 
 def test_answers_that_only_the_audited_split_gives_away_differ_from_those_of_the_training_split():
     test, train = planted("frequency", 1.0, 600, 0)[0], planted("none", 0.0, 600, 1)[0]
-    (prior,) = [gain for gain in audit(benchmark(test, train), QUICK).gains if "eq. 2" in gain.shortcut.name]
+    (prior,) = [gain for gain in audit(benchmark(test, train), QUICK).gains if "eq. 2" in gain.name]
     assert abs(prior.estimate.gain) < 0.1
     assert prior.cross_fitted.gain > 0.6
 
@@ -129,7 +116,7 @@ def test_answers_that_only_the_audited_split_gives_away_differ_from_those_of_the
 def test_trained_probes_are_not_cross_fitted_where_there_is_a_training_split():
     (test, *_), (train, *_) = (planted("question cue", 0.8, 200, seed) for seed in (0, 1))
     done = audit(benchmark(test, train), ProbeSettings(probe_rows=100))
-    trained = [gain for gain in done.gains if gain.shortcut.trained and "assignment" not in gain.shortcut.name]
+    trained = [gain for gain in done.gains if gain.trained and "assignment" not in gain.name]
     assert trained
     assert {gain.fitted_on for gain in trained} == {"train"}
     assert all(gain.cross_fitted is None for gain in trained)

@@ -63,8 +63,7 @@ def test_answers_that_differ_from_those_of_the_training_split_are_a_shortcut():
     turned = np.where(longest == labels, shortest, labels)
     splits = {"train": split_of(train, "train"), "test": split_of(with_columns(test, label=turned))}
     found = {
-        gain.shortcut.name: gain
-        for gain in audit(Benchmark("turned", None, "test", splits, None, {}), ProbeSettings()).gains
+        gain.name: gain for gain in audit(Benchmark("turned", None, "test", splits, None, {}), ProbeSettings()).gains
     }
     assert found["random forest: choices alone"].estimate.accuracy < 0.15
     reverse = found["rank of the prediction: choices alone"]

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.ambiguity import GENERAL, NAMED, SAME, VECTORS, WUP, possibly_correct
-from hf_vqa_mc.audits.findings import findings
+from hf_vqa_mc.audits.findings import GENERAL, NAMED, SAME, VECTORS, WUP, findings, possibly_correct
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.texts import official_texts
-from hf_vqa_mc.scoring.vqa_normalisation import normalised
+from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.relations import Relations, exclusive
@@ -147,7 +146,11 @@ def test_wordnet_similarity_is_that_of_the_phrases(rows):
     assert flagged(rows)[WUP] == expected
 
 
-@given(st.lists(st.one_of(st.text(), st.text(st.sampled_from("anthe 10dots'-.,\n"), max_size=12))))
+WORDS = st.sampled_from([*CONTRACTIONS, *NUMBERS, *ARTICLES, "cat", "cats", "red", "3", "T-shirt", "it's.", "1,000"])
+LETTERS = st.text(st.sampled_from("anthe 10dots'-.,\n"), max_size=12)
+
+
+@given(st.lists(st.one_of(st.text(), LETTERS, st.lists(WORDS, min_size=1, max_size=3).map(" ".join))))
 def test_batch_normalisation_equals_the_official_one(texts):
     expected = [normalize("NFC", text) for text in texts]
     expected = [normalised(text) or text.strip().lower() for text in expected]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hf_vqa_mc.audits.auditing import audit
-from hf_vqa_mc.audits.folds import folds_of
+from hf_vqa_mc.audits.closed_sets import folds_of
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
@@ -49,10 +49,7 @@ def test_rows_with_the_same_choices_share_a_fold():
 
 def test_rows_of_an_image_stay_together_with_those_that_share_choices_with_either():
     rows = [
-        ("one", "q", ["a", "b"], 0),
-        ("one", "q", ["c", "d"], 0),
-        ("two", "q", ["d", "c"], 0),
-        ("two", "q", ["e"], 0),
+        (image, "q", [*choices], 0) for image, choices in (("one", "ab"), ("one", "cd"), ("two", "dc"), ("two", "e"))
     ]
     others = [(f"x{n}", "q", [f"u{n}", f"v{n}"], 0) for n in range(60)]
     assert len(set(folds(rows + others)[:4].tolist())) == 1
@@ -73,8 +70,8 @@ def test_folds_are_balanced_if_all_rows_are_connected():
 def test_leaks_between_rows_of_a_set_raise_no_alarm(made):
     split = split_of(made(150))
     done = audit(Benchmark("balanced", None, "test", {"test": split}, None, {}), ProbeSettings(probe_rows=2000))
-    assert [gain.shortcut.name for gain in done.gains if gain.alarm] == []
-    assert sum(gain.shortcut.trained and gain.shortcut.clusters is None for gain in done.gains) == 6
+    assert [gain.name for gain in done.gains if gain.alarm] == []
+    assert sum(gain.trained and gain.clusters is None for gain in done.gains) == 6
 
 
 def test_repeated_questions_without_image_share_a_cluster():

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
-from hf_vqa_mc.audits.probes.choice_features import CLUSTERS, image_groups
+from hf_vqa_mc.audits.probes.features import CLUSTERS, image_groups
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import split_of, table_of
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hf_vqa_mc.audits.probes import PROBES
-from hf_vqa_mc.audits.probes.large_models import predict
+from hf_vqa_mc.audits.probes.models import predict
 from hf_vqa_mc.errors import InputError
 from tests.audits.planted import context_of, ran
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from hf_vqa_mc.audits import auditing, folds
+from hf_vqa_mc.audits import auditing, closed_sets
 from hf_vqa_mc.audits.auditing import audit
-from hf_vqa_mc.audits.folds import parts_of
+from hf_vqa_mc.audits.closed_sets import parts_of
 from hf_vqa_mc.audits.probes import Context
 from hf_vqa_mc.audits.probes.heuristics import COSINES
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.audit_folder import write_audit
 from tests.audits.planted import context_of, planted, split_of, with_columns
 
@@ -26,10 +27,10 @@ def evaluated_rows(parts):
     return np.concatenate([part.test for part in parts])
 
 
-@pytest.mark.parametrize(("rows", "n_parts"), [(100, 5), (101, 4), (250, 2), (1000, 1)])
+@pytest.mark.parametrize(("rows", "n_parts"), [(100, 5), (101, 4), (250, 2), (380, 2), (450, 1), (1000, 1)])
 def test_folds_are_evaluated_until_the_sample_is_large_enough(rows, n_parts):
     parts = parts_of(np.arange(rows) % 5, None, 50, np.random.default_rng(0), evaluated=100)
-    assert len(parts) == n_parts
+    assert len(parts) == n_parts and 80 <= len(evaluated_rows(parts)) <= 100
     assert len(np.unique(evaluated_rows(parts))) == len(evaluated_rows(parts))
     assert all(not np.isin(part.test, part.counted).any() for part in parts)
 
@@ -50,7 +51,7 @@ def test_where_no_probe_can_be_fitted_a_language_model_is_evaluated_on_all_rows(
 def sampled():
     """An audit whose trained probes are evaluated on 200 of 1,000 rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auditing, "Context", partial(Context, evaluated=200))
+        patch.setattr(Context, "of", partial(Context.of, evaluated=200))
         return audit(benchmark(planted("question cue", 0.6, 1000, 0)[0]), ProbeSettings(probe_rows=400))
 
 
@@ -76,7 +77,7 @@ def test_rows_outside_the_sample_have_no_scores_in_the_files(sampled, tmp_path):
 
 def test_a_sample_finds_the_planted_shortcut_within_its_interval(sampled):
     best = max(
-        (gain for gain in sampled.gains if gain.shortcut.trained and gain.shortcut.sees == "question"),
+        (gain for gain in sampled.gains if gain.trained and gain.sees == "question"),
         key=lambda gain: gain.estimate.gain,
     )
     truth = planted("question cue", 0.6, 1000, 0)[2]
@@ -87,7 +88,7 @@ def test_a_sample_finds_the_planted_shortcut_within_its_interval(sampled):
 
 def test_features_of_images_are_only_read_for_rows_that_are_used():
     context = context_of(planted("none", 0.0, 300, 0)[0], planted("none", 0.0, 400, 1)[0], probe_rows=2)
-    assert len(context.used) == 300 + 2 * folds.COUNTED
+    assert len(context.used) == 300 + 2 * closed_sets.COUNTED
 
 
 def test_the_time_limit_is_that_of_the_whole_audit(monkeypatch):
@@ -98,7 +99,7 @@ def test_the_time_limit_is_that_of_the_whole_audit(monkeypatch):
         clock[0] += 100.0 * (step == "counting")
 
     done = audit(benchmark(planted("none", 0.0, 100, 0)[0]), ProbeSettings(time_limit=300.0), slow)
-    assert not any(gain.shortcut.trained for gain in done.gains)
+    assert not any(gain.trained for gain in done.gains)
     assert {one.reason for one in done.not_run if "images" not in one.name} == {
         "the time limit was reached after 0 of 5 folds"
     }
@@ -120,23 +121,12 @@ def with_wide_row(rows, choices):
     return with_columns(table, choices=cells, label=label)
 
 
-def test_a_row_whose_choices_would_fill_a_huge_matrix_is_left_out_and_counted():
-    done = audit(benchmark(with_wide_row(1000, 20_000)), ProbeSettings(probes=False))
-    assert len(done.rows) == 999
-    assert done.rows.texts.shape == (999, 4)
-    assert done.as_json()["skipped_splits"] == {
-        "test (rows with more than 10,000 choices)": "1 of 1,000 rows, of up to 20,000 choices"
-    }
+def test_a_row_whose_choices_would_fill_a_huge_matrix_is_named():
+    with pytest.raises(InputError, match="test, row 8: 20,000 choices"):
+        audit(benchmark(with_wide_row(1000, 20_000)), ProbeSettings(probes=False))
 
 
 def test_a_wide_row_of_a_small_benchmark_is_audited():
     done = audit(benchmark(with_wide_row(60, 1500)), ProbeSettings())
     assert done.rows.texts.shape == (60, 1500)
-    assert done.as_json()["skipped_splits"] == {}
     assert all(0 <= gain.estimate.accuracy <= 1 for gain in done.gains)
-
-
-@pytest.mark.parametrize("rows", [101, 380, 450, 2000])
-def test_no_more_rows_are_evaluated_than_the_sample(rows):
-    parts = parts_of(np.arange(rows) % 5, None, 50, np.random.default_rng(0), evaluated=100)
-    assert 80 <= len(evaluated_rows(parts)) <= 100

@@ -148,13 +148,6 @@ def test_repeated_ids_and_missing_types():
     assert vm.describe(data.drop(5), figures="size").description.notes != []
 
 
-@pytest.mark.parametrize("columns", [["A", "B", "C", "D"], ["option1", "option2", "option3", "option4"]])
-def test_letters_of_either_case_are_labels(columns):
-    data = benchmark(answer=[*"ABCD" * 9, *"abcd"]).drop(columns="label")
-    data[columns] = data.pop("choices").to_list()
-    assert not {check for check, _ in located(data)} & {"invalid_label", "missing_target"}
-
-
 def test_rows_of_the_training_split_in_another():
     splits = {"train": benchmark(20), "test": benchmark(40).iloc[15:].reset_index(drop=True)}
     found = vm.lint(splits).to_pandas()

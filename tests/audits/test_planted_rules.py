@@ -120,7 +120,7 @@ def alarms(context):
     found, not_run = ran(context, HEURISTICS)
     assert not not_run
     chance, clusters = context.rows.chance, context.split.clusters
-    return [one.shortcut.name for one in gains(list(found.values()), chance, clusters) if one.alarm]
+    return [one.name for one in gains(list(found.values()), chance, clusters) if one.alarm]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -7,7 +7,7 @@ import pytest
 from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.audits.shortcut import ProbeInputs, Shortcut
+from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from tests.audits.planted import planted
 
 
@@ -70,14 +70,10 @@ def test_unbiased_data_has_hardly_any_predictive_texts():
     assert words <= 2
 
 
-def test_the_number_of_texts_is_limited():
-    table, _, _ = planted("question cue", 1.0, 900, 0)
-    rows = number_rows({"test": table})["test"]
-    assert len(predictive_texts(rows, most=2)["choices"]) <= 2
-
-
 def shortcut(sees, values):
-    return Shortcut(np.ones(len(values)), np.array(values, float), name=f"{sees} {values}", sees=sees, sentence="sees")
+    return Prediction(
+        np.ones(len(values)), np.array(values, float), name=f"{sees} {values}", sees=sees, sentence="sees"
+    )
 
 
 def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():

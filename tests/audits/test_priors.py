@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_vqa_mc.audits.probes.priors import (
-    answer_prior,
-    counted_in,
-    question_answer_prior,
-)
+from hf_vqa_mc.audits.probes.priors import answer_prior, counted_in, question_answer_prior
 from hf_vqa_mc.audits.rows import number_rows
 
 COLOURS, SHAPES = ["red", "blue", "green", "black"], ["circle", "square", "star", "cross"]

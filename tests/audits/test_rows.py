@@ -11,13 +11,9 @@ from hf_vqa_mc.errors import InputError
 
 def table(*rows, **types):
     questions, choices, labels = zip(*rows, strict=True)
-    return pa.table(
-        {
-            "question": pa.array(questions, types.get("question", pa.string())),
-            "choices": pa.array(choices, types.get("choices", pa.list_(pa.string()))),
-            "label": pa.array(labels, types.get("label", pa.int64())),
-        }
-    )
+    types = {"question": pa.string(), "choices": pa.list_(pa.string()), "label": pa.int64(), **types}
+    columns = zip(types.items(), (questions, choices, labels), strict=True)
+    return pa.table({name: pa.array(column, kind) for (name, kind), column in columns})
 
 
 def test_the_target_comes_first_and_positions_without_a_choice_are_missing():
@@ -47,11 +43,8 @@ def test_questions_share_the_numbers_of_the_words_that_they_begin_with():
 
 def test_the_layout_of_the_table_does_not_matter():
     plain = table(*[(f"what {i % 3}", ["x", f"y{i}", "z"][: 1 + i % 3], i % 3 % (1 + i % 3)) for i in range(20)])
-    wide = plain.cast(
-        pa.schema(
-            [("question", pa.large_string()), ("choices", pa.large_list(pa.large_string())), ("label", pa.int8())]
-        )
-    )
+    large = {"question": pa.large_string(), "choices": pa.large_list(pa.large_string()), "label": pa.int8()}
+    wide = plain.cast(pa.schema(large.items()))
     parts = pa.concat_tables([plain.slice(0, 7), plain.slice(7, 2), plain.slice(9)])
     expected = number_rows({"test": plain})["test"]
     for same in (wide, parts, parts.append_column("more", pa.array(range(20)))):

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_vqa_mc.audits.probes.models import PAIR_MODELS, SET_MODELS
 from hf_vqa_mc.audits.probes.set_network import Inputs, _WeightedSums, trained_odds
-from hf_vqa_mc.audits.probes.small_models import PAIR_MODELS, SET_MODELS
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from tests.audits.planted import context_of, ran, table_of, with_columns
 

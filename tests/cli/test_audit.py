@@ -27,7 +27,7 @@ def lines(path: Path, bias: str = "none", strength: float = 0.0, rows: int = 400
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.small_models.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.models.TREES", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])

@@ -52,7 +52,7 @@ def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tm
 @pytest.mark.slow
 def test_pruning_leaves_rows_out_and_changes_no_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hf_vqa_mc.audits.probes.small_models.TREES", 10)
+    monkeypatch.setattr("hf_vqa_mc.audits.probes.models.TREES", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.LEAST_STEPS", 10)
     monkeypatch.setattr("hf_vqa_mc.audits.probes.set_network.NETWORKS", 1)
     path = lines(tmp_path / "b.jsonl", "question cue", 0.5, rows=600)
@@ -76,7 +76,7 @@ def test_pruning_leaves_rows_out_and_changes_no_other(tmp_path, monkeypatch):
         (["--strategy", "iou_qou"], "QoU decoys need word vectors"),
         (["--strategy", "mend"], "--strategy mend: expected one of repair, closed, iou_qou, prune, best"),
         (["--variant", "iou"], "IoU decoys need images"),
-        (["--variant", "orig"], "unknown variant 'orig'"),
+        (["--variant", "orig"], "--variant orig: expected one of iou"),
         (["--decoys-per-set", "0"], "--decoys-per-set 0: expected 1 or more"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -45,20 +45,22 @@ def written(path: Path, rows: list[dict]) -> str:
     return str(path)
 
 
-def write_questions(path: Path, **more: list) -> str:
-    rows = [
-        {
-            "question_id": f"q{number}",
-            "image_id": image,
-            "question": question,
-            "choices": [target, "wrong one", "wrong two"] if number == 0 else ["wrong one", target, "wrong two"],
-            "answer": int(number > 0),
-            "author": {"name": f"person {number}"},
-            **{name: values[number] for name, values in more.items()},
-        }
-        for number, (question, target, image) in enumerate(ASKED)
-    ]
+def asked(question, choices, image="1", answer=0, **more):
+    return {"image_id": image, "question": question, "choices": choices, "answer": answer, **more}
+
+
+def write_questions(path: Path) -> str:
+    rows = []
+    for number, (question, target, image) in enumerate(ASKED):
+        choices = ["wrong one", "wrong two"]
+        choices.insert(number > 0, target)
+        more = {"question_id": f"q{number}", "author": {"name": f"person {number}"}}
+        rows.append(asked(question, choices, image, int(number > 0), **more))
     return written(path, rows)
+
+
+def remedied_rows(path: Path, rows: list[dict], variant="iou", vectors=None, **settings):
+    return give_new_decoys(read_benchmark(written(path, rows)), variant, vectors, Settings(**settings))
 
 
 def rows_of(remedied) -> list[dict]:
@@ -119,26 +121,14 @@ def test_the_remedied_rows_are_those_that_are_read_again(tmp_path, vectors):
 
 
 def test_the_same_input_gives_the_same_choices(tmp_path, vectors):
-    once, again = (
-        rows_of(
-            give_new_decoys(
-                read_benchmark(write_questions(tmp_path / "a.jsonl")), "iou_qou", vectors, Settings(seed=3)
-            )
-        )
-        for _ in range(2)
-    )
+    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
+    once, again = (rows_of(give_new_decoys(benchmark, "iou_qou", vectors, Settings(seed=3))) for _ in range(2))
     assert once == again
 
 
 def test_donors_about_the_same_images_give_iou_decoys(tmp_path):
-    alone = written(
-        tmp_path / "alone.jsonl",
-        [
-            {"image_id": str(n), "question": "what is this", "choices": [f"thing {n}", "junk"], "answer": 0}
-            for n in range(5)
-        ],
-    )
-    benchmark = read_benchmark(alone)
+    rows = [asked("what is this", [f"thing {n}", "junk"], str(n)) for n in range(5)]
+    benchmark = read_benchmark(written(tmp_path / "alone.jsonl", rows))
     with pytest.raises(InputError, match=r"each of its 5 images has a single question; .*--pool"):
         give_new_decoys(benchmark, "iou", None, Settings())
     donors = from_questions(read_benchmark(write_questions(tmp_path / "pool.jsonl")))
@@ -154,18 +144,11 @@ def test_donors_about_the_same_images_give_iou_decoys(tmp_path):
 def test_decoys_of_many_rows_come_from_random_parts_that_keep_images_whole(tmp_path, vectors, monkeypatch):
     nouns = ["cat", "bus", "lamp", "tree", "boat", "kite", "fork", "shoe", "plate", "horse", "clock", "train"]
     rows = [
-        {
-            "question_id": f"q{number}",
-            "image_id": f"i{number // 2}",
-            "question": ASKED[number % len(ASKED)][0],
-            "choices": [f"{nouns[number % 12]} {number}", "wrong"],
-            "answer": 0,
-        }
-        for number in range(240)
+        asked(ASKED[n % len(ASKED)][0], [f"{nouns[n % 12]} {n}", "wrong"], f"i{n // 2}", question_id=f"q{n}")
+        for n in range(240)
     ]
-    benchmark = read_benchmark(written(tmp_path / "c.jsonl", rows))
     monkeypatch.setattr("hf_vqa_mc.remedies.new_decoys.LARGEST_POOL", 80)
-    remedied = give_new_decoys(benchmark, "iou_qou", vectors, Settings())
+    remedied = remedied_rows(tmp_path / "c.jsonl", rows, "iou_qou", vectors)
     assert "into 3 random parts" in " ".join(in_words(remedied.statistics))
     image = {row["question_id"]: row["image_id"] for row in rows}
     linked: dict[str, set[str]] = {name: {name} for name in image.values()}
@@ -180,11 +163,8 @@ def test_decoys_of_many_rows_come_from_random_parts_that_keep_images_whole(tmp_p
 
 
 def test_rows_without_any_decoy_keep_their_choices_and_are_counted(tmp_path):
-    rows = [
-        {"question_id": "a", "image_id": "1", "question": "what", "choices": ["cat", "cats"], "answer": 0},
-        {"question_id": "b", "image_id": "1", "question": "which", "choices": ["cat", "a cat"], "answer": 0},
-    ]
-    remedied = give_new_decoys(read_benchmark(written(tmp_path / "c.jsonl", rows)), "iou", None, Settings())
+    rows = [asked("what", ["cat", "cats"]), asked("which", ["cat", "a cat"])]
+    remedied = remedied_rows(tmp_path / "c.jsonl", rows)
     assert remedied.statistics["rows_left_as_published"] == 2
     assert [row["choices"] for row in rows_of(remedied)] == [["cat", "cats"], ["cat", "a cat"]]
     assert rows_of(remedied)[0]["choice_kinds"] == ["target", "orig"]
@@ -192,26 +172,12 @@ def test_rows_without_any_decoy_keep_their_choices_and_are_counted(tmp_path):
 
 def test_another_answer_to_the_same_question_on_the_same_image_is_no_decoy(tmp_path):
     answers = ["puppy", "young dog", "spaniel", "hound"]
-    rows = [
-        {
-            "question_id": answer,
-            "image_id": "a",
-            "question": "What animal is it?",
-            "choices": [answer, "x"],
-            "answer": 0,
-        }
-        for answer in answers
-    ]
-    rows.append(
-        {"question_id": "o", "image_id": "a", "question": "Where is it?", "choices": ["lawn", "x"], "answer": 0}
-    )
-    remedied = give_new_decoys(read_benchmark(written(tmp_path / "s.jsonl", rows)), "iou", None, Settings())
-    for row in rows_of(remedied)[:4]:
-        from_image = [
-            c for c, o in zip(row["choices"], row["choice_origins"], strict=True) if o.startswith("question")
-        ]
-        assert from_image == ["lawn"]
-    assert set(rows_of(remedied)[4]["choices"]) - {"lawn"} <= set(answers)
+    rows = [*(asked("What animal is it?", [answer, "x"]) for answer in answers), asked("Where is it?", ["lawn", "x"])]
+    found = rows_of(remedied_rows(tmp_path / "s.jsonl", rows))
+    for row in found[:4]:
+        origins = zip(row["choices"], row["choice_origins"], strict=True)
+        assert [text for text, origin in origins if origin.startswith("question")] == ["lawn"]
+    assert set(found[4]["choices"]) - {"lawn"} <= set(answers)
 
 
 def test_a_layout_that_tells_the_target_by_itself_tells_origins_in_its_order(tmp_path):
@@ -231,10 +197,7 @@ def test_a_layout_that_tells_the_target_by_itself_tells_origins_in_its_order(tmp
 
 def test_labels_that_count_from_one_can_still_be_told_after_the_remedy(tmp_path):
     for seed in range(8):
-        rows = [
-            {"image_id": "1", "question": f"what {n}", "choices": [f"a{n}", f"b{n}"], "answer": 1 + n % 2}
-            for n in range(5)
-        ]
+        rows = [asked(f"what {n}", [f"a{n}", f"b{n}"], answer=1 + n % 2) for n in range(5)]
         benchmark = read_benchmark(written(tmp_path / f"one{seed}.jsonl", rows))
         remedied = give_new_decoys(benchmark, "iou", None, Settings(seed=seed))
         copy = tmp_path / f"again{seed}.jsonl"
@@ -247,21 +210,11 @@ def test_classes_that_cannot_name_the_new_choices_become_numbers_and_text(tmp_pa
     import datasets
     from datasets import ClassLabel, Features, List, Value
 
-    features = Features(
-        {
-            "image_id": Value("string"),
-            "question": Value("string"),
-            "choices": List(Value("string")),
-            "label": ClassLabel(names=["A", "B"]),
-            "type": ClassLabel(names=["animal"]),
-            "choice_kinds": List(ClassLabel(names=["orig", "target"])),
-        }
-    )
-    rows = [
-        {"image_id": image, "question": question, "choices": ["wrong", target], "label": 1, "type": 0}
-        | {"choice_kinds": [0, 1]}
-        for question, target, image in ASKED
-    ]
+    text, kinds = Value("string"), List(ClassLabel(names=["orig", "target"]))
+    features = {"image_id": text, "question": text, "choices": List(text), "label": ClassLabel(names=["A", "B"])}
+    features = Features({**features, "type": ClassLabel(names=["animal"]), "choice_kinds": kinds})
+    rows = [(image, question, ["wrong", target], 1, 0, [0, 1]) for question, target, image in ASKED]
+    rows = [dict(zip(features, row, strict=True)) for row in rows]
     datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "c.parquet")
     benchmark = read_benchmark(str(tmp_path / "c.parquet"))
     remedied = give_new_decoys(benchmark, "iou", None, Settings())
@@ -278,11 +231,9 @@ def test_impossible_requests_are_rejected(tmp_path):
     benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     with pytest.raises(InputError, match="QoU decoys need word vectors: add --word-vectors"):
         give_new_decoys(benchmark, "qou", None, Settings())
-    with pytest.raises(InputError, match="unknown variant 'uoi'"):
-        give_new_decoys(benchmark, "uoi", None, Settings())
     blind = [{"question": f"what {n}", "choices": ["a", "b"], "answer": 0} for n in range(4)]
     with pytest.raises(InputError, match="IoU decoys need images, and none of its 4 rows has an image"):
-        give_new_decoys(read_benchmark(written(tmp_path / "t.jsonl", blind)), "iou", None, Settings())
+        remedied_rows(tmp_path / "t.jsonl", blind)
 
 
 def test_letter_columns_are_widened_for_more_choices(tmp_path, vectors):
@@ -309,26 +260,15 @@ def test_a_training_split_is_remedied_too_and_its_targets_stand_in(tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
     for split, image in (("train", "1"), ("test", "9")):
-        rows = [
-            {
-                "question_id": f"{split}{n}",
-                "image_id": f"{image}{n // 2}",
-                "question": "what",
-                "choices": [f"{split} thing{n}", "junk"],
-                "label": 0,
-            }
-            for n in range(8)
-        ]
+        rows = [asked("what", [f"{split} thing{n}", "junk"], f"{image}{n // 2}") for n in range(8)]
         written(folder / f"{split}.jsonl", rows)
     benchmark = read_benchmark(str(folder))
     remedied = give_new_decoys(benchmark, "iou", None, Settings(filter_fallback=False))
     assert set(remedied.tables) == {"train", "test"}
     for row in remedied.tables["test"].to_pylist():
-        stand_ins = [
-            c for c, origin in zip(row["choices"], row["choice_origins"], strict=True) if origin == "fallback"
-        ]
-        assert stand_ins
-        assert all(text.startswith("train") or text == "junk" for text in stand_ins)
+        origins = zip(row["choices"], row["choice_origins"], strict=True)
+        fallbacks = [text for text, origin in origins if origin == "fallback"]
+        assert fallbacks and all(text.startswith("train") or text == "junk" for text in fallbacks)
     kinds = pc.list_flatten(remedied.benchmark.test.rows["choice_kinds"])
     assert set(kinds.to_pylist()) == {"target", "iou"}
     assert isinstance(remedied.tables["test"], pa.Table)
@@ -336,10 +276,9 @@ def test_a_training_split_is_remedied_too_and_its_targets_stand_in(tmp_path):
 
 def test_each_row_keeps_its_number_of_choices(tmp_path, vectors):
     rows = [
-        {"question": question, "choices": [target, *(f"wrong {n}" for n in range(1 + number % 4))], "answer": 0,
-         "image_id": image}
+        asked(question, [target, *(f"wrong {n}" for n in range(1 + number % 4))], image)
         for number, (question, target, image) in enumerate(ASKED)
-    ]  # fmt: skip
+    ]
     benchmark = read_benchmark(written(tmp_path / "n.jsonl", rows))
     settings = Settings(preset="plausible")
     donors = from_questions(read_benchmark(write_questions(tmp_path / "pool.jsonl")))

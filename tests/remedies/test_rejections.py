@@ -19,14 +19,10 @@ from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
 from hf_vqa_mc.remedies.remedied import in_words
 from hf_vqa_mc.text.normalisation import comparable
+from tests.remedies.test_new_decoys import asked
 
-QUESTIONS = [
-    "is it a cat",
-    "what is on the table",
-    "what is near the table",
-    "what is near the man",
-    "what animal is it",
-]
+QUESTIONS = ["is it a cat", *(f"what is {where}" for where in ("on the table", "near the table", "near the man")),
+             "what animal is it"]  # fmt: skip
 ANSWERS = ["cat", "train", "Pizza", "red", "2", "yes", "no", "two"]
 ROWS = 48
 SEEN = {"is": (1, 0), "what": (0, 1), "table": (0.4, 0.2), "man": (0.1, 0.6), "near": (0.3, 0.3), "animal": (0.5, 0.1)}
@@ -37,23 +33,15 @@ def rows(answers=ANSWERS, n_rows=ROWS):
     """Each question is asked about each of some images."""
     rng = np.random.default_rng(0)
     for number in range(n_rows):
+        image, question = f"image{number // len(QUESTIONS)}", QUESTIONS[number % len(QUESTIONS)]
         choices = rng.choice(answers, 3, replace=False).tolist()
-        yield {
-            "question_id": f"q{number}",
-            "image_id": f"image{number // len(QUESTIONS)}",
-            "question": QUESTIONS[number % len(QUESTIONS)],
-            "choices": choices,
-            "answer": int(rng.integers(3)),
-        }
+        yield {"question_id": f"q{number}", **asked(question, choices, image, int(rng.integers(3)))}
 
 
 @functools.cache
 def benchmark():
-    made = {"train": [*rows()], "test": [*rows()]}
-    return load(
-        BenchmarkOptions(datasets.DatasetDict({name: datasets.Dataset.from_list(one) for name, one in made.items()})),
-        silent,
-    )
+    table = datasets.Dataset.from_list([*rows()])
+    return load(BenchmarkOptions(datasets.DatasetDict(train=table, test=table)), silent)
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +108,7 @@ def test_verdicts_about_other_questions_change_nothing(vectors):
 
 
 def test_a_row_without_decoys_keeps_published_choices_that_are_not_rejected():
-    given = [
-        {
-            "question_id": name,
-            "image_id": "1",
-            "question": f"what is {name}",
-            "choices": ["cat", "cats", "a cat"],
-            "answer": 0,
-        }
-        for name in ("a", "b")
-    ]
+    given = [{"question_id": name, **asked(f"what is {name}", ["cat", "cats", "a cat"])} for name in ("a", "b")]
     opened = load(BenchmarkOptions(datasets.DatasetDict(test=datasets.Dataset.from_list(given))), silent)
     verdicts = Rejected({"a": frozenset({"a cat", "cat"}), "b": frozenset({"a cat", "CATS"})}, frozenset())
     made = give_new_decoys(opened, "iou", None, Settings(), verdicts=verdicts)

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.remedies.cross_fitting import group_folds
+from hf_vqa_mc.remedies.fought_probes import group_folds
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES, REPORT_SEED, JudgingInputs, run_judging_probes
 from hf_vqa_mc.remedies.repair import repair
 from hf_vqa_mc.remedies.row_features import TextForms
@@ -67,7 +67,7 @@ def test_only_listed_decoys_change_and_targets_never(planted_length):
         assert words[found.rows.texts[one.row, column]] == one.new
         assert words[rows.texts[one.row, column]] == one.old
         assert one.plausibility >= found.floor
-        assert one.lead_after < 0 < one.lead
+        assert one.lead > 0
 
 
 def test_the_same_seed_gives_the_same_changes():

@@ -1,6 +1,6 @@
 import pytest
 
-from hf_vqa_mc.remedies.plausibility import of_shared_type
+from hf_vqa_mc.remedies.replacement_filters import of_shared_type
 
 APPLIANCES = ["microwave", "washer", "toaster"]
 CASES = [

@@ -2,7 +2,6 @@
 
 import io
 from random import Random
-from typing import Any
 
 from PIL import Image, ImageDraw
 
@@ -29,19 +28,19 @@ SHORTCUTS = [
 ]
 
 
-def shortcut(
-    name: str, inputs: str, picks: str, gain: float, probe: bool, chance: float, half: float
-) -> dict[str, Any]:
+WORDS = [("two", 900, 1500, 375), ("white", 700, 1300, 325), ("yes", 400, 700, 175), ("microwave", 12, 800, 200),
+         ("seven", 20, 600, 150)]  # fmt: skip
+
+
+def shortcut(name, inputs, picks, gain, probe, chance, half):
     alarm = gain - half > 0.01
-    sentence = (
-        f"A strategy that {picks} is correct {chance + gain:.1%} of the time, {100 * gain:+.1f} points over chance."
-    )
+    sentence = f"A strategy that {picks} is correct {chance + gain:.1%} of the time, {100 * gain:+.1f} points above."
     ends = {"low": gain - half, "high": gain + half, "p": 0.0 if alarm else 0.4, "p_holm": 0.0 if alarm else 1.0}
     figures = {"accuracy": chance + gain, "gain": gain, **ends, "alarm": alarm, "sentence": sentence}
     return {"name": name, "inputs": inputs, "trained": probe, **figures}
 
 
-def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_orig") -> dict[str, Any]:
+def audit(strength=1.0, chance=0.25, config="cocoqa_orig"):
     """What an audit finds in a benchmark whose shortcuts are so strong."""
     found = [
         shortcut(name, inputs, picks, gain * strength, probe, chance, 0.014)
@@ -76,13 +75,7 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
             "reasons": {"same after VQA normalisation": 0.002, "WordNet similarity 0.9 or more": 0.017},
         },
         "predictive_texts": {
-            "words": [
-                predictive("two", 900, 1500, 375),
-                predictive("white", 700, 1300, 325),
-                predictive("yes", 400, 700, 175),
-                predictive("microwave", 12, 800, 200),
-                predictive("seven", 20, 600, 150),
-            ],
+            "words": [predictive(*one) for one in WORDS],
             "choices": [predictive("a man", 210, 400, 100), predictive("purple", 5, 300, 75)],
         },
         "bias": {"mean": chance + 0.3 * strength, "histogram": histogram},
@@ -90,7 +83,7 @@ def audit(strength: float = 1.0, chance: float = 0.25, config: str = "cocoqa_ori
     }
 
 
-def per_type(shortcuts: list[dict[str, Any]], chance: float, rng: Random) -> list[dict[str, Any]]:
+def per_type(shortcuts, chance, rng):
     found = []
     for index, kind in enumerate(TYPES):
         gains = {one["name"]: one["gain"] * rng.uniform(0.3, 1.5) for one in shortcuts}
@@ -102,19 +95,15 @@ def per_type(shortcuts: list[dict[str, Any]], chance: float, rng: Random) -> lis
     return found
 
 
-def finding(name: str, sentence: str, number: int, of: int, per: str) -> dict[str, Any]:
+def finding(name, sentence, number, of, per):
     ids = [f"{name}-{index}" for index in range(min(number, 20))]
-    return {
-        "name": name, "sentence": sentence, "count": number, "total": of, "unit": per, "share": number / of,
-        "question_ids": ids,
-    }  # fmt: skip
+    counts = {"count": number, "total": of, "unit": per, "share": number / of}
+    return {"name": name, "sentence": sentence, **counts, "question_ids": ids}
 
 
-def predictive(text: str, target: int, presented: int, expected: int) -> dict[str, Any]:
-    return {
-        "text": text, "target": target, "presented": presented, "expected": expected,
-        "z": (target - expected) / (0.75 * expected) ** 0.5,
-    }  # fmt: skip
+def predictive(text, target, presented, expected):
+    z = (target - expected) / (0.75 * expected) ** 0.5
+    return {"text": text, "target": target, "presented": presented, "expected": expected, "z": z}
 
 
 ASKED = [
@@ -125,7 +114,7 @@ ASKED = [
 ]
 
 
-def image(seed: int = 0, size: tuple[int, int] = (640, 480), format: str = "PNG") -> bytes:
+def image(seed=0, size=(640, 480), format="PNG"):
     """A picture of some shapes."""
     rng = Random(seed)
     made = Image.new("RGB", size, tuple(rng.randrange(120, 255) for _ in range(3)))
@@ -138,7 +127,7 @@ def image(seed: int = 0, size: tuple[int, int] = (640, 480), format: str = "PNG"
     return written.getvalue()
 
 
-def examples(number: int = 14, kinds: bool = False, images: bool = True) -> list[Example]:
+def examples(number=14, kinds=False, images=True):
     """Questions as an audit shows them; with the kinds of their choices, seven choices each."""
     found = []
     for index in range(number):

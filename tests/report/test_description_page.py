@@ -54,15 +54,7 @@ def test_each_figure_is_data_and_a_picture(written):
     for path in pictures:
         root = ElementTree.parse(path).getroot()
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        assert {one.tag.split("}")[1] for one in root.iter()} <= {
-            "svg",
-            "style",
-            "rect",
-            "polygon",
-            "polyline",
-            "text",
-            "title",
-        }
+        assert {one.tag.split("}")[1] for one in root.iter()} <= ELEMENTS
     for name, figure in figures.items():
         if any(one and one["table"] for one in figure["found"]):
             assert (written / "figures" / f"{name}.csv").is_file()

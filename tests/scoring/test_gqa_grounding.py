@@ -4,6 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring import gqa_grounding

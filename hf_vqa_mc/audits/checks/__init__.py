@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, Issues, Linted, read_linted
-from hf_vqa_mc.audits.checks.leaks import LEAKS
-from hf_vqa_mc.audits.checks.rows import ROWS, TEXTS
+from hf_vqa_mc.audits.checks.rows import LEAKS, ROWS, TEXTS
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.files import file_form, read_file
 from hf_vqa_mc.data.options import BenchmarkOptions

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.described_rows import Data, of_benchmark
+from hf_vqa_mc.audits.figures.figure import Data, of_benchmark
 from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.column_spec import PER_CHOICE
 from hf_vqa_mc.data.loading import open_tables

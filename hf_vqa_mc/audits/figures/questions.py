@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.described_rows import Data
-from hf_vqa_mc.audits.figures.figure import Found, Number, Share, distribution, figure, share, table
+from hf_vqa_mc.audits.figures.figure import Data, Found, Number, Share, distribution, figure, share, table
 from hf_vqa_mc.audits.texts import Column, Tree, Words
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.wordnet import load_wordnet

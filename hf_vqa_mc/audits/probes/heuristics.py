@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment
-from hf_vqa_mc.audits.folds import sets_of
+from hf_vqa_mc.audits.closed_sets import ASSIGNED, best_assignment, sets_of
 from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
 from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
-from hf_vqa_mc.audits.similar_choices import words_in_question
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
@@ -83,21 +81,19 @@ def _script_difference(context: Context) -> Values:
     return values
 
 
-def _ranks(texts: pa.Array) -> NDArray[np.int64]:
-    """The rank of each text, from 1 to 2 * texts: numbers by value, then other texts; texts are in lower case."""
-    is_number = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
+def _numbers(texts: pa.Array) -> pa.Array:
+    """The value of each text that is a number in digits, else null."""
+    digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
+    return pc.replace_substring(digits, "+", "").cast(pa.float64())
+
+
+def _ranks(context: Context) -> NDArray[np.int64]:
+    """The rank of each distinct choice, from 1: numbers by value, then other texts."""
+    texts = _trimmed(context)
+    numbers = _numbers(texts)
     found: NDArray[np.int64] = len(texts) + pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
-    found[is_number] = pc.rank(_values(texts.filter(pa.array(is_number))), tiebreaker="dense").to_numpy()
+    found[numbers.is_valid()] = pc.rank(numbers.drop_null(), tiebreaker="dense").to_numpy()
     return found
-
-
-def _values(numbers: pa.Array) -> pa.Array:
-    return pc.replace_substring(numbers, "+", "").cast(pa.float64())
-
-
-def _rank(context: Context) -> Values:
-    """Rank of each choice in numerical or alphabetical order."""
-    return _ranks(_trimmed(context)).astype(np.float64)[context.rows.texts]
 
 
 def out_of_order(context: Context) -> Prediction | None:
@@ -105,7 +101,7 @@ def out_of_order(context: Context) -> Prediction | None:
     if not context.split.ordered:
         return None
     rows = context.rows
-    in_order = _ranks(_trimmed(context))
+    in_order = _ranks(context)
     row, column = rows.valid.nonzero()
     of_rows = np.full(rows.texts.shape, MISSING, np.int64)
     of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
@@ -130,8 +126,7 @@ def _nearness_to_median(context: Context) -> Values:
     """Minus the distance of each number from the median of the row's numbers; rows with fewer than three have none."""
     rows, texts = context.rows, _trimmed(context)
     spelt = pc.index_in(texts, pa.array(SMALL_NUMBERS, pa.large_string()))
-    digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
-    of_texts = pc.fill_null(pc.coalesce(_values(digits), spelt.cast(pa.float64())), np.nan).to_numpy()
+    of_texts = pc.fill_null(pc.coalesce(_numbers(texts), spelt.cast(pa.float64())), np.nan).to_numpy()
     numbers = np.where(rows.valid, of_texts[rows.texts], np.nan)
     several, values = np.flatnonzero((~np.isnan(numbers)).sum(axis=1) > 2), np.zeros(numbers.shape)
     distances = np.abs(numbers[several] - np.nanmedian(numbers[several], axis=1, keepdims=True))
@@ -146,8 +141,8 @@ def _nearness_to_mean_length(context: Context) -> Values:
     return np.asarray(-np.abs(own - mean))
 
 
-def _in_question(context: Context) -> Values:
-    return words_in_question(context.rows)
+def _rank(context: Context) -> Values:
+    return _ranks(context).astype(np.float64)[context.rows.texts]
 
 
 def _prefer(
@@ -157,7 +152,8 @@ def _prefer(
     return Probe(name, sees, sentence, lambda context: context.prefer(sign * values(context)))
 
 
-SIMILARITY, ALONE, QUESTION = attrgetter("trigram_similarity"), ProbeInputs.CHOICES, ProbeInputs.QUESTION
+SIMILARITY, OVERLAP = attrgetter("trigram_similarity"), attrgetter("rows.question_overlap")
+ALONE, QUESTION = ProbeInputs.CHOICES, ProbeInputs.QUESTION
 HEURISTICS = (
     *(
         Probe(f"choice {letter}", ALONE, f"always picks choice {letter}", partial(_position, index))
@@ -171,9 +167,9 @@ HEURISTICS = (
     _prefer("odd one out", "picks the choice spelled least like the others", SIMILARITY, -1),
     _prefer("most like the others", "picks the choice spelled most like the others", SIMILARITY, 1),
     _prefer("most words of the question", "picks the choice with the largest share of its words in the question",
-            _in_question, 1, QUESTION),
+            OVERLAP, 1, QUESTION),
     _prefer("fewest words of the question",
-            "picks the choice with the smallest share of its words in the question", _in_question, -1, QUESTION),
+            "picks the choice with the smallest share of its words in the question", OVERLAP, -1, QUESTION),
     _prefer("punctuation at the end", "picks a choice that ends in punctuation", _punctuation, 1),
     _prefer("no punctuation at the end", "picks a choice that does not end in punctuation", _punctuation, -1),
     _prefer("other script", "picks the choice in another script than the others", _script_difference, 1),

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.image_descriptors import image_sizes, missing_images
 from hf_vqa_mc.audits.probes.heuristics import out_of_order
-from hf_vqa_mc.audits.probes.probe import Context, Probe, Values
+from hf_vqa_mc.audits.probes.probe import Context, Probe, Skipped, Values
 from hf_vqa_mc.audits.rows import BLOCKS, PERIODS, Rows, row_blocks
 from hf_vqa_mc.audits.shortcut import FOLDS, TIED, Prediction, ProbeInputs
 from hf_vqa_mc.audits.similar_choices import MOST_CHOICES, similarity_sums
@@ -113,8 +114,7 @@ def like_choices_prior(rows: Rows, folds: Folds) -> Values:
     """
     described: list[NDArray[np.int16]] = []
     for texts, categories in _kinds_of_groups(rows):
-        categories.sort_indices()
-        alike = similarity_sums(texts, categories.indptr.astype(np.int64), categories.indices, True)
+        alike = similarity_sums(texts, categories, True)
         sizes = rows.valid + alike
         numbers = sizes * (MOST_CHOICES + 1) + sizes.max(axis=1, keepdims=True)
         described.append(np.where(rows.valid, numbers, 0).astype(np.int16))
@@ -205,28 +205,27 @@ def _names(column: str, context: Context) -> list[Groups]:
     stems = pc.replace_substring_regex(names, r"[.][A-Za-z][A-Za-z0-9]{1,4}$", "")
     digits = pc.struct_field(pc.extract_regex(stems, r"(?P<number>[0-9]{1,15})[^0-9]*$"), "number")
     numbers = pc.fill_null(digits.cast(pa.int64()), 0).to_numpy()
-    return [_encoded(pc.utf8_slice_codeunits(stems, -1)), *(numbers % period for period in PERIODS)]
+    last = pc.utf8_slice_codeunits(stems, -1).dictionary_encode().indices.to_numpy().astype(np.int64)
+    return [last, *(numbers % period for period in PERIODS)]
 
 
-def _encoded(texts: pa.Array) -> Groups:
-    return np.asarray(texts.dictionary_encode().indices, np.int64)
-
-
-def _tenths(values: NDArray[np.generic]) -> Groups:
-    """The tenth of the distinct values, weighted by rows, that each value is in."""
-    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
-    tenths: Groups = (10 * (np.cumsum(counts) - counts / 2) / len(values)).astype(np.int64)
-    return tenths[number]
+def _types(context: Context) -> list[Groups]:
+    types = context.split.rows["question_type"].combine_chunks().dictionary_encode()
+    return [types.indices.to_numpy().astype(np.int64)]
 
 
 def _image_size(context: Context) -> Prediction | None:
     """Labels by width, height and their ratio, of the rows whose image's size was read."""
     if not context.split.ordered:
         return None
-    sizes = context.image_sizes
-    tenths = [_tenths(one) for one in (*sizes.T, sizes[:, 0] / np.maximum(sizes[:, 1], 1))]
+    sizes, groups = image_sizes(context.split), list[Groups]()
+    if not sizes.any():
+        raise Skipped(missing_images(context.split) if context.split.images is None else "no image can be read")
+    for values in (*sizes.T, sizes[:, 0] / np.maximum(sizes[:, 1], 1)):  # tenths of the distinct values, by rows
+        _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+        groups.append((10 * (np.cumsum(counts) - counts / 2) / len(values)).astype(np.int64)[number])
     remainders = [one % period for one in sizes.T for period in PERIODS]
-    found = _most_frequent_labels(context, [*tenths, *sizes.T, *remainders])
+    found = _most_frequent_labels(context, [*groups, *sizes.T, *remainders])
     return found and replace(found, scores=np.where(sizes[:, 0] > 0, found.scores, np.nan))
 
 
@@ -280,9 +279,7 @@ ORDERS = (
               lambda context: [np.append(0, context.rows.positions[:-1, 0] + 1).astype(np.int64)]),
     _position("question id", "with a question id that ends alike", partial(_names, "question_id")),
     _position("name of the image", "with an image name that ends alike", partial(_names, "image_id")),
-    _position("question type", "with the same question type",
-              lambda context: [_encoded(context.split.rows["question_type"].combine_chunks())],
-              sees=ProbeInputs.QUESTION),
+    _position("question type", "with the same question type", _types, sees=ProbeInputs.QUESTION),
     Probe("image width or height", ProbeInputs.IMAGE,
           "picks the position that is most often correct in other rows with images of similar width, height or shape",
           _image_size),

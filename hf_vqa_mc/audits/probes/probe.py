@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.folds import EVALUATED, Part, folds_of, parts_of
-from hf_vqa_mc.audits.image_descriptors import image_sizes, image_vectors, missing_images
+from hf_vqa_mc.audits.closed_sets import EVALUATED, Part, folds_of, parts_of
+from hf_vqa_mc.audits.image_descriptors import image_vectors
 from hf_vqa_mc.audits.probes.features import Features
-from hf_vqa_mc.audits.rows import Rows, ShuffledRows, number_rows, shuffle
+from hf_vqa_mc.audits.rows import Rows, ShuffledRows, shuffle
 from hf_vqa_mc.audits.settings import ProbeSettings
-from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, ProbeInputs, Shortcut, picked
+from hf_vqa_mc.audits.shortcut import FOLDS, NotRun, Prediction, ProbeInputs, picked
 from hf_vqa_mc.audits.similar_choices import question_cosines, trigram_similarity
 from hf_vqa_mc.compiled import n_threads
 from hf_vqa_mc.data.benchmark import Benchmark, Split
@@ -76,11 +76,10 @@ class Context:
     running: str = ""  # name of the probe that runs, for progress
 
     @classmethod
-    def of(cls, benchmark: Benchmark, settings: ProbeSettings, progress: Progress = silent) -> "Context":
-        """The context of a benchmark's audited split."""
-        numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
+    def of(cls, benchmark: Benchmark, numbered: Mapping[str, Rows], *given: Any, **more: Any) -> "Context":  # noqa: ANN401
+        """The context of a benchmark's audited split; ``numbered`` is of `number_rows`, others are further fields."""
         split, train = benchmark.test, benchmark.train
-        return cls(split, numbered[split.name], train, numbered[train.name] if train else None, settings, progress)
+        return cls(split, numbered[split.name], train, numbered[train.name] if train else None, *given, **more)
 
     @property
     def n_folds(self) -> int:
@@ -106,14 +105,6 @@ class Context:
     def question_cosines(self) -> Values:
         """(tested rows, choices): see `question_cosines`; three strategies use it."""
         return question_cosines(self.rows.take(self.tested))
-
-    @cached_property
-    def image_sizes(self) -> NDArray[np.int64]:
-        """(rows, 2): see `image_sizes`; raises Skipped without images."""
-        sizes = image_sizes(self.split)
-        if not sizes.any():
-            raise Skipped(missing_images(self.split) if self.split.images is None else "no image can be read")
-        return sizes
 
     @property
     def time_is_over(self) -> bool:
@@ -201,9 +192,9 @@ class Context:
         return self.on_tested(probabilities, probabilities, len(self.parts) if self.n_folds else 0)
 
 
-def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut], list[NotRun]]:
+def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Prediction], list[NotRun]]:
     """Run the probes that the settings enable, in order of cost; the shortcuts, and the probes that were not run."""
-    settings, found, not_run = context.settings, list[Shortcut](), list[NotRun]()
+    settings, found, not_run = context.settings, list[Prediction](), list[NotRun]()
     wanted = [one for one in probes if one.setting is None or getattr(settings, one.setting)]
     wanted.sort(key=lambda one: one.cost)
     if any(one.sees.image and one.trained for one in wanted):
@@ -220,8 +211,8 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Shortcut
                 not_run.append(NotRun(name, str(reason)))
                 continue
             if made is not None:
-                about = {field: getattr(probe, field) for field in ("sees", "sentence", "trained", "fitted")}
-                found.append(Shortcut(**vars(made), name=name, **about))
+                found.append(replace(made, name=name, sees=probe.sees, sentence=probe.sentence, trained=probe.trained,
+                                     fitted=probe.fitted))  # fmt: skip
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run
 
@@ -242,18 +233,3 @@ def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Futur
             yield {one.name: pool.submit(one.run, own) for one in probes}
         finally:
             own.started = -math.inf  # the time limit is over
-
-
-def run_cross_fitted(
-    context: Context, probes: Iterable[Probe], found: Iterable[Shortcut]
-) -> tuple[list[Shortcut], list[NotRun]]:
-    """Run what was ``found`` by counts again as if there were no training split, if there is one; see `run_probes`.
-
-    That is what the audited rows give away. Trained probes are left out, as they would be fitted once per fold.
-    """
-    if context.train is None:
-        return [], []
-    names = {one.name for one in found if one.fitted and not one.trained}
-    wanted = [one for one in probes if one.name in names]
-    again, not_run = run_probes(replace(context, train=None, train_rows=None), wanted)
-    return again, [NotRun(f"{one.name}, cross-fitted", one.reason) for one in not_run]

@@ -17,7 +17,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional
 from torch.optim.adam import adam
 
-from hf_vqa_mc.audits.folds import Part
+from hf_vqa_mc.audits.closed_sets import Part
 from hf_vqa_mc.audits.probes.features import Bags, choice_bags, question_bags
 from hf_vqa_mc.audits.probes.probe import Context, Skipped
 from hf_vqa_mc.audits.shortcut import ProbeInputs
