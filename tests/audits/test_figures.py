@@ -25,6 +25,21 @@ def test_all_human_answers_are_described_if_there_are_several():
     assert numbers(answered(), "agreement")["mean"] == 2.0
 
 
+def test_human_accuracy_leaves_each_annotator_out():
+    given = [
+        ["a"] * 10,
+        ["a"] * 6 + ["b"] * 4,
+        ["a", "b", *"cdefghij"],
+        ["a", "a", "b", "b", "b", "c", "d", "e", "f", "g"],
+    ]
+    frame = answered().head(4).assign(answers=given, answer_type=["yes/no", "other", "other", "number"])
+    found = numbers(frame, "agreement")
+    expected = [1, 1, 0, (2 / 3 + 3 * 2 / 3) / 10]
+    assert found["human accuracy"] == pytest.approx(sum(expected) / 4)
+    assert found["human accuracy, other"] == pytest.approx(0.5)
+    assert found["human accuracy, number"] == pytest.approx(expected[3])
+
+
 def test_agreement_by_the_confidence_of_annotators():
     sure = {0: ["yes"] * 9 + ["maybe"], 1: ["no"] * 10, 2: ["yes", "yes", "no"] + [None] * 7, 3: [None] * 10}
     texts = {0: ["a"] * 7 + ["b"] * 3, 1: ["a", "b", "c", "d", "e"] * 2, 2: ["a"] * 6 + ["b"] * 4, 3: ["a"] * 10}

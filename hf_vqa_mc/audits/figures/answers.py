@@ -13,6 +13,7 @@ from hf_vqa_mc.audits.figures.figure import (
     Figure,
     Found,
     Number,
+    Share,
     Table,
     distribution,
     figure,
@@ -50,7 +51,10 @@ def answer_lengths(data: Data) -> Found:
 
 
 def _per_question(data: Data) -> tuple[NDArray[np.int64], ...]:
-    """For each question with answers: its row, number of different answers, of the most frequent one, and of all."""
+    """For each question with answers: its row, number of different answers, of the most frequent one, and of all.
+
+    The last is the number of annotators who are right by the others' answers: each counts min(1, equal others / 3).
+    """
     valid = data.answers.flat.valid
     codes, counts = np.unique(pairs(data.answers.rows[valid], data.answers.flat.codes[valid]), return_counts=True)
     rows, _ = unpaired(codes)
@@ -59,14 +63,15 @@ def _per_question(data: Data) -> tuple[NDArray[np.int64], ...]:
     np.maximum.at(most, rows, counts)
     answered = np.flatnonzero(different)
     given = np.bincount(rows, counts, len(data)).astype(np.int64)
-    return answered, different[answered], most[answered], given[answered]
+    right = np.bincount(rows, counts * np.minimum((counts - 1) / 3, 1), len(data))
+    return answered, different[answered], most[answered], given[answered], right[answered]
 
 
 @figure("Different answers per question", "Antol et al. 2015, section 4.2", ("bars", "different answers", "share"),
         ("annotators",))  # fmt: skip
 def unique_answers(data: Data) -> Found:
     """Share of the questions by their number of different answers; answers are different if their texts are."""
-    _, different, _, given = _per_question(data)
+    _, different, _, given, _ = _per_question(data)
     numbers = {"mean": float(different.mean()), "annotators per question": float(given.mean())}
     return Found(numbers, value_counts("different answers", different))
 
@@ -75,7 +80,7 @@ def unique_answers(data: Data) -> Found:
         ("stacked", "mean confidence", "agreement", "share"), ("annotators", "confidences"))  # fmt: skip
 def confidence(data: Data) -> Found:
     """Questions by the mean confidence of their annotators (no 0, maybe 0.5, yes 1): how many give the same answer."""
-    answered, _, most, _ = _per_question(data)
+    answered, _, most, _, _ = _per_question(data)
     means = data.confidences[answered]
     rows, known = list[list[Any]](), ~np.isnan(means)
     tenths = np.minimum(10 * means[known] + 1e-9, 9).astype(np.int64)
@@ -93,11 +98,22 @@ def confidence(data: Data) -> Found:
 
 @figure("Agreement of annotators", "Antol et al. 2015, Figure 6", ("bars", "annotators", "share"), ("annotators",))
 def agreement(data: Data) -> Found:
-    """Number of annotators who give the most frequent answer; texts must be equal."""
-    _, _, most, given = _per_question(data)
+    """Number of annotators who give the most frequent answer; texts must be equal.
+
+    Human accuracy, each annotator by the others' answers, is made as that of Antol et al. 2015, Table 1 (83.30% of
+    test-standard, which has no published answers), also by answer type.
+    """
+    answered, _, most, given, right = _per_question(data)
     groups = np.bincount(np.digitize(most, (DISAGREE, AGREE)), minlength=len(GROUPS))
     shares = {name: share(count, len(most)) for name, count in zip(GROUPS[::-1], groups[::-1], strict=True)}
-    numbers = {**shares, "mean": float(most.mean()), "annotators, at most": int(given.max())}
+    numbers: dict[str, Number] = {**shares, "mean": float(most.mean()), "annotators, at most": int(given.max())}
+    if len(several := np.flatnonzero(given > 1)):
+        accuracy = right[several] / given[several]
+        numbers["human accuracy"] = Share(accuracy.mean())
+        if (types := data.named_types.get("answer type")) is not None:
+            codes = types.codes[answered[several]]
+            for code in np.unique(codes[codes >= 0]).tolist():
+                numbers[f"human accuracy, {types.texts[code]}"] = Share(accuracy[codes == code].mean())
     return Found(numbers, value_counts("annotators", most))
 
 
