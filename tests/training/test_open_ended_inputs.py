@@ -403,3 +403,15 @@ def test_word_vectors_that_mcb_does_not_train_stay_as_given(toy, toy_features, v
     for at, word in enumerate(processor.texts.words.words, 2):
         expected = [float(one) for one in rows[word].split()] if word in rows else [0.0] * toy_dataset.DIM
         assert model.fixed_words.weight[at].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_with_taken_layers_resumes(toy, captions, tmp_path):
+    layers = tuple(
+        str(run(toy, tmp_path / name, name, epochs=1, captions=path).model_folder)
+        for name, path in (("bow-q", None), ("caption", captions))
+    )
+    given = {"captions": captions, "first_layers": layers}
+    short = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2)
+    again = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2)
+    assert again.record["results"] == short.record["results"]

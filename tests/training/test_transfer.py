@@ -287,3 +287,38 @@ def test_other_folders_and_a_second_process_are_rejected(recipe, fine_tuning, mo
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(InputError, match="a transfer runs in one process"):
         transfer(args, fine_tuning, targets=TARGETS[:1])
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.slow
+def test_nothing_is_chosen_on_the_split_that_is_reported(recipe, fine_tuning):
+    args = recipe()
+    done = transfer(args, fine_tuning, targets=["vqa_orig"])
+    record = json.loads((args.output / "fine_tuned" / "vqa_orig" / "best" / "training.json").read_text())
+    rows = pq.read_metadata(Path(args.dataset) / "vqa_orig" / "train-00000.parquet").num_rows
+    assert record["rows"]["train"] + record["rows"]["held_out"] == rows
+    assert done["rows"][0]["fine_tuned"]["questions"] != record["rows"]["held_out"]
+
+
+@pytest.mark.slow
+def test_a_transfer_stopped_during_training_is_resumed(recipe, fine_tuning, tmp_path):
+    args = recipe(epochs=3)
+    steps = []
+
+    def progress(step, done, total):
+        if step == "training":
+            steps.append(done)
+            if len(steps) == int(0.9 * total):
+                raise Stop
+
+    with pytest.raises(Stop):
+        transfer(args, fine_tuning, targets=TARGETS[:1], progress=progress)
+    before = len(steps)
+    transfer(args, fine_tuning, targets=TARGETS[:1], progress=progress)
+    assert 1 < steps[before] < steps[before - 1]  # from the last validation
+    whole = replace(args, output=tmp_path / "whole")
+    transfer(whole, fine_tuning, targets=TARGETS[:1])
+    assert figures(args.output) == figures(whole.output)
