@@ -37,6 +37,7 @@ from hf_vqa_mc.listing import Listing
 KINDS = "choice_kinds"  # column of vqa-mc with the kind of each choice
 TEXTS = pa.list_(pa.string())
 PADDING = ("n/a", "nan", "none", "null")  # texts that may pad rows
+NAME_LETTER = r"(?i)(?:^|[^a-z]|option|choice|answer)(?P<letter>[a-z])$"  # of a choice or its column: A, option_b
 UNKNOWN = -1  # index of the correct choice if the label does not give it
 NewRows = Mapping[int, tuple[Sequence[str], int]]
 """New choices, and the index of the correct one, by row; for changed rows only."""
@@ -77,6 +78,15 @@ class ChoiceCells:
         """(rows,): lists of text."""
         texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
         return list_array(pc.fill_null(texts, ""), self.counts)
+
+    @cached_property
+    def letters(self) -> pa.Array:
+        """(cells,): letters at the end of names, in upper case, null without; of all names only if one is A."""
+        if self.names is None:
+            return pa.nulls(len(self.texts), pa.string())
+        found = pc.extract_regex(pc.utf8_upper(self.names.cast(pa.string())), NAME_LETTER)
+        letters = pc.struct_field(found, "letter")
+        return letters if pc.any(pc.equal(letters, "A")).as_py() else pa.nulls(len(letters), pa.string())
 
     def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
