@@ -223,6 +223,8 @@ def test_images_missing_damaged_repeated_or_in_training(tmp_path):
             ("image_in_train", "test", 1)} <= found  # fmt: skip
     skipped = vm.lint({"train": train, "test": test}, images=tmp_path, skip_images=True).to_pandas()
     assert not skipped["check"].isin(["damaged_images", "missing_images", "repeated_images"]).any()
+    caveat = vm.audit(train, images=tmp_path, probes=False).figures["caveat"]
+    assert "Not found: 1 image, such as image-6.png; vqa-mc lint lists the rows." in caveat
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])
