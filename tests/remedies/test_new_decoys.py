@@ -14,7 +14,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies.candidate_pool import from_questions
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
-from hf_vqa_mc.remedies.remedied import in_words
+from hf_vqa_mc.remedies.remedied import check_own_columns, in_words
 
 VECTORS = "\n".join(
     f"{word} {' '.join(map(str, numbers))}"
@@ -280,6 +280,10 @@ def test_impossible_requests_are_rejected(tmp_path):
         give_new_decoys(benchmark, "qou", None, Settings())
     with pytest.raises(InputError, match="unknown variant 'uoi'"):
         give_new_decoys(benchmark, "uoi", None, Settings())
+    for name in ("choice_kinds", "choice_origins"):
+        own = read_benchmark(write_questions(tmp_path / "own.jsonl", **{name: [["a", "b", "c"]] * len(ASKED)}))
+        with pytest.raises(InputError, match=f"would replace the column {name}; rename it"):
+            check_own_columns(own, sets=False)
     blind = [{"question": f"what {n}", "choices": ["a", "b"], "answer": 0} for n in range(4)]
     with pytest.raises(InputError, match="IoU decoys need images, and none of its 4 rows has an image"):
         give_new_decoys(read_benchmark(written(tmp_path / "t.jsonl", blind)), "iou", None, Settings())
