@@ -151,6 +151,8 @@ def _split(
     if faulty:
         counts = f"{len(faulty)} of {opened.tables[name].num_rows} rows cannot be read and are left out"
         notes += (f"{location}: {counts}, such as row {faulty[0].row + 1}: {faulty[0].message}",)
+    if read.cells.padded:
+        notes += (f"{location}: {read.cells.padded} rows end with N/A or the like, which is not read as a choice",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
     split = Split(name, location, rows, table, pictures.source, *about)
     columns = {"image": pictures.columns if pictures.cells else (), "image_id": (pictures.id_column,)}

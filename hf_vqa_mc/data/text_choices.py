@@ -130,7 +130,7 @@ class TextForm(ChoiceForm):
                 faults[row] = f"{self.column} is {error}"
                 found.append(())
         texts, lengths = as_lists(pa.array(found, pa.list_(pa.string())))
-        return ChoiceCells(unpadded(texts, lengths), lengths, faults=faults)
+        return unpadded(ChoiceCells(texts, lengths, faults=faults))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""

@@ -228,6 +228,9 @@ READ = {
     **{f"{mark} pads many rows": (
         padded(mark), [texts if "red" in texts else [*texts, "pink"] for texts in CHOICES])
        for mark in ("N/A", "nan", "null")},
+    "N/A in rows of different length": (
+        rows_of(with_choices(lambda t: {"options": [*t, "N/A"] if "red" in t else t})),
+        [[*texts, "N/A"] if "red" in texts else texts for texts in CHOICES]),
     **{f"LaTeX in {form}": (
         changed(rows_of(with_choices(lambda t, form=form: {"options": form.format(IN_LATEX)})), {},
                 {"options": json.dumps(ESCAPED)}), [["x", *LATEX] if "x" in form else LATEX, ESCAPED])
