@@ -19,6 +19,7 @@ from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import ALARM_LEVEL, FOLDS, Gain, NotRun, ProbeInputs, gains, holm, not_tested, verdict
 from hf_vqa_mc.data import Benchmark
+from hf_vqa_mc.data.images import shortened
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.counted import counted, percent
@@ -139,6 +140,10 @@ class Audit:
     def _caveats(self, has_images: bool) -> Iterator[str]:
         """The limits of the figures in sentences."""
         yield from (f"{note.rstrip('.')}." for note in self.benchmark.notes)
+        source = self.benchmark.test.images
+        if missing := [one for one in source.absent if not source.allowed.refuses(one)] if source else []:
+            number = counted(len(missing), "image")
+            yield f"Not found: {number}, such as {shortened(missing[0])}; vqa-mc lint lists the rows."
         few = {one.estimate.rows for one in self.gains if one.trained} - {len(self.rows)}
         if few:
             sample = " or ".join(f"{rows:,}" for rows in sorted(few))

@@ -118,7 +118,7 @@ class Benchmark:
     @property
     def has_all_images(self) -> bool:
         """Whether all images and videos that the rows name can be read."""
-        return all(one.images.is_complete if one.images else not one.image_columns for one in self.splits.values())
+        return all(not one.images.absent if one.images else not one.image_columns for one in self.splits.values())
 
     @property
     def train(self) -> Split | None:

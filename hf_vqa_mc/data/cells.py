@@ -154,7 +154,10 @@ def _parsed(text: str) -> tuple[Callable[[str], object] | None, object]:
     """The parser of a list or object in JSON, NumPy or Python syntax, and its value; None and None for other texts."""
     for parse in (json.loads, _of_numpy, ast.literal_eval):
         with contextlib.suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return parse, parse(text)
+            value = parse(text)
+            if "\\u" in text:
+                json.dumps(value, ensure_ascii=False).encode()  # raises ValueError for lone surrogates
+            return parse, value
     return None, None
 
 

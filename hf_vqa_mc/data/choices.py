@@ -37,6 +37,7 @@ from hf_vqa_mc.listing import Listing
 KINDS = "choice_kinds"  # column of vqa-mc with the kind of each choice
 TEXTS = pa.list_(pa.string())
 PADDING = ("n/a", "nan", "none", "null")  # texts that may pad rows
+NAME_LETTER = r"(?i)(?:^|[^a-z]|option|choice|answer)(?P<letter>[a-z])$"  # of a choice or its column: A, option_b
 UNKNOWN = -1  # index of the correct choice if the label does not give it
 NewRows = Mapping[int, tuple[Sequence[str], int]]
 """New choices, and the index of the correct one, by row; for changed rows only."""
@@ -56,6 +57,7 @@ class ChoiceCells:
     targets: NDArray[np.int64] | None = None  # (rows,): position of the correct choice, if the cells tell it
     faults: Mapping[int, str] = field(default_factory=dict)  # what is wrong with the cells of a row, by row
     ordered: bool = True  # whether the choices have an order
+    padded: int = 0  # number of rows that end with texts such as N/A, which are not read as choices
 
     def __post_init__(self) -> None:
         """Find out which cells are choices."""
@@ -78,6 +80,15 @@ class ChoiceCells:
         texts = self.texts if self.valid.all() else self.texts.filter(pa.array(self.valid))
         return list_array(pc.fill_null(texts, ""), self.counts)
 
+    @cached_property
+    def letters(self) -> pa.Array:
+        """(cells,): letters at the end of names, in upper case, null without; of all names only if one is A."""
+        if self.names is None:
+            return pa.nulls(len(self.texts), pa.string())
+        found = pc.extract_regex(pc.utf8_upper(self.names.cast(pa.string())), NAME_LETTER)
+        letters = pc.struct_field(found, "letter")
+        return letters if pc.any(pc.equal(letters, "A")).as_py() else pa.nulls(len(letters), pa.string())
+
     def labels(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """(rows,): indices among the choices from positions among all cells; UNKNOWN for empty cells."""
         if not len(self.filled):
@@ -95,19 +106,26 @@ class ChoiceCells:
         return found
 
 
-def unpadded(texts: pa.Array, lengths: NDArray[np.int64]) -> pa.Array:
-    """The cells of all rows, null for padding: N/A and the like, if a row ends with two, or a tenth with one."""
+def unpadded(cells: ChoiceCells) -> ChoiceCells:
+    """The cells of all rows, null for padding: N/A and the like, if a row ends with two.
+
+    If rows are equally long, also if a tenth of them end with one.
+    """
+    texts, lengths, numbers = cells.texts, cells.lengths, np.arange(len(cells.texts))
     codes = pc.fill_null(pc.index_in(pc.utf8_lower(texts), pa.array(PADDING)), UNKNOWN).to_numpy(zero_copy_only=False)
-    last, cells = np.cumsum(lengths)[lengths > 2] - 1, np.arange(len(texts))
+    last = np.cumsum(lengths)[lengths > 2] - 1
     ends = codes[last]
-    numbers = {text: np.count_nonzero(ends == code) for code, text in enumerate(PADDING) if text != "none"}
-    frequent = [PADDING.index(text) for text, times in numbers.items() if times > max(1, len(lengths) / 10)]
+    times = {text: np.count_nonzero(ends == code) for code, text in enumerate(PADDING) if text != "none"}
+    is_filled_up = len(np.unique(lengths[lengths > 2])) == 1
+    frequent = [PADDING.index(text) for text in times if is_filled_up and times[text] > max(1, len(lengths) / 10)]
     pads = np.isin(codes, [*{*ends[ends == codes[last - 1]].tolist(), *frequent} - {UNKNOWN}])
     if not pads.any():
-        return texts
-    rows, before = np.repeat(np.arange(len(lengths)), lengths), np.full(len(lengths), -1)
-    before[rows[~pads]] = cells[~pads]  # the last cell of each row that is none
-    return pc.if_else(pa.array(cells > before[rows]), None, texts)
+        return cells
+    before = np.full(len(lengths), -1)
+    before[cells.rows[~pads]] = numbers[~pads]  # the last cell of each row that is none
+    is_padding = numbers > before[cells.rows]
+    padded = len(np.unique(cells.rows[is_padding]))
+    return replace(cells, texts=pc.if_else(pa.array(is_padding), None, texts), padded=padded)
 
 
 @dataclass(frozen=True)
@@ -177,7 +195,7 @@ class ListOfChoices(ChoiceForm):
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
         cells, lengths = as_lists(table[self.column])
-        return ChoiceCells(unpadded(as_text(cells), lengths), lengths)
+        return unpadded(ChoiceCells(as_text(cells), lengths))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
@@ -314,7 +332,7 @@ class ChoiceColumns(ChoiceForm):
             inner if dot and parent in table.column_names else f"{parent}{dot}{inner}" for parent, dot, inner in nested
         ]
         lengths = np.full(rows, width, np.int64)
-        return ChoiceCells(unpadded(by_column.take(pa.array(row_by_row)), lengths), lengths, _tiled(names, rows))
+        return unpadded(ChoiceCells(by_column.take(pa.array(row_by_row)), lengths, _tiled(names, rows)))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, and additional columns for more choices."""
@@ -359,7 +377,8 @@ class TargetAndDecoys(ChoiceForm):
         rows = table.num_rows
         order = np.insert(np.arange(rows, len(texts)), decoys.starts, np.arange(rows))
         first = np.zeros(rows, np.int64)
-        return ChoiceCells(texts.take(pa.array(order)), decoys.lengths + 1, None, first, decoys.faults, ordered=False)
+        found = texts.take(pa.array(order)), decoys.lengths + 1, None, first, decoys.faults
+        return ChoiceCells(*found, ordered=False, padded=decoys.padded)
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new targets and decoys in some rows."""

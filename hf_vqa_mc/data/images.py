@@ -228,11 +228,12 @@ class Images:
         """Whether each image in the cells is available."""
         return (not is_named(value) or self.allowed.has(value) for _, value in self._every())
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all images that cells and ids name are available."""
+    @cached_property
+    def absent(self) -> list[str]:
+        """The images that cells and ids name and that are not available."""
         names = itertools.chain((one for one in self.ids if one) if not self.columns else (), self.names())
-        return all((self.stored is not None and one in self.stored) or self.allowed.has(one) for one in set(names))
+        stored = () if self.stored is None else self.stored
+        return [one for one in dict.fromkeys(names) if one not in stored and not self.allowed.has(one)]
 
     def refused(self) -> Iterator[str]:
         """Sentences that count the images that are not allowed and name the first, with the remedy."""

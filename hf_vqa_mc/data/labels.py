@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_mask, as_text, is_list, spelled_like, text_lists
-from hf_vqa_mc.data.choices import KINDS, UNKNOWN, ChoiceCells, choice_kinds, class_names, typed
+from hf_vqa_mc.data.choices import KINDS, NAME_LETTER, UNKNOWN, ChoiceCells, choice_kinds, class_names, typed
 from hf_vqa_mc.data.options import OPTIONS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.listing import Listing
@@ -57,7 +57,8 @@ class LabelForm:
         """Why a row has no label."""
         last = int(cells.ends[row]) - 1
         several = f" ({cells.counts[row]} in this row)" if self.first is None else f" to {last + self.first}"
-        several = f" from A to {chr(ord('A') + last)}" if self is BY_LETTER else several
+        end = cells.letters[int(cells.starts[row]) + last].as_py() or chr(ord("A") + last) if self is BY_LETTER else ""
+        several = f" from A to {end}" if end else several
         return f"{name} is {shown(table[name][row].as_py())}, expected {self.description}{several}"
 
 
@@ -83,12 +84,9 @@ def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
 
 def _by_row_letters(positions: NDArray[np.int64], cells: ChoiceCells) -> NDArray[np.int64]:
     """(rows,): positions of letters, 0 for A; in rows that name choices by letters, those of the named choices."""
-    if cells.names is None or pa.types.is_dictionary(cells.names.type):  # columns are in order
-        return positions
-    names = pc.utf8_upper(cells.names.cast(pa.string()))
     letters = pa.array(string.ascii_uppercase).take(pa.array(positions, mask=positions < 0))
-    is_letter = as_mask(pc.match_substring_regex(names, "^[A-Z]$")) & cells.filled
-    by_name = cells.first(pc.equal(names, letters.take(pa.array(cells.rows))))
+    is_letter = as_mask(pc.is_valid(cells.letters)) & cells.filled
+    by_name = cells.first(pc.equal(cells.letters, letters.take(pa.array(cells.rows))))
     is_named = np.bincount(cells.rows[is_letter], minlength=len(positions)) > 0
     is_other = (by_name != UNKNOWN) | (cells.labels(positions) != UNKNOWN)
     return np.where(is_named & is_other, by_name, positions)
@@ -100,7 +98,8 @@ def _index(found: re.Match[str] | None) -> int:
 
 def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:
     found = _LETTER.fullmatch(old)
-    index = index if name is None or not re.fullmatch("[A-Za-z]", name) else ord(name.upper()) - ord("A")
+    named = re.search(NAME_LETTER, name or "")
+    index = ord(named["letter"].upper()) - ord("A") if named else index
     if index >= 26:  # letters
         raise InputError(f"no letter is left for choice {index + 1}; use at most 26 choices per row")
     letter = chr(ord("A" if found is None or found[2].isupper() else "a") + index)

@@ -103,7 +103,7 @@ def columns_in_words(names: Sequence[str]) -> str:
 
 
 def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = False, least: int = 2) -> list[list[str]]:
-    """Columns whose names differ only in a letter or number that increases from 0, 1 or A without a gap."""
+    """Columns whose names differ only in a letter or number that increases from 0, 1 or A; a letter may be missing."""
     stems: dict[str, dict[int, str]] = {}
     for name in names:
         parent, _, inner = name.rpartition(".")
@@ -117,9 +117,11 @@ def _runs(names: Sequence[str], pattern: re.Pattern[str], *, letters: bool = Fal
     runs = []
     for stem, indices in stems.items():
         first = 0 if 0 in indices else 1
-        run: list[str] = []
-        while first + len(run) in indices and not (letters and first):
-            run.append(indices[first + len(run)])
+        last, run = first - 1, list[str]()
+        for index in sorted(indices):
+            if last < index <= last + (2 if letters and run else 1) and not (letters and first):
+                run.append(indices[index])
+                last = index
         parent, _, inner = stem.rpartition(".")
         others = {name for name in names if parent and name.startswith(f"{parent}.")} - set(run)
         if len(run) >= least and (not (others and inner) or parent not in names or named([parent], CHOICES)):

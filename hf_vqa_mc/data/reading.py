@@ -17,7 +17,7 @@ from hf_vqa_mc.data.column_spec import ColumnSpec, RowCells
 from hf_vqa_mc.data.dataset_images import RowImages, find_row_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.images import allowed_images
-from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels
+from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels, by_index
 from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, check_text, chosen_split, open_tables
 from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, QUESTION_TYPE, VIDEO, columns_in_words, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
@@ -118,6 +118,12 @@ def _split(
     pictures = own or RowImages(pa.repeat("", table.num_rows))
     try:
         read = spec.read(table, location)
+        if (first := spec.index_from) is not None and read.faults and options.label_from is None:
+            column = spec.labels[0][0]
+            other = replace(spec, labels=((column, by_index(1 - first)),))
+            if len(other.read(table, location).faults) < len(read.faults):
+                counts = f"{column} counts from {1 - first}, but from {first} in the evaluated split"
+                raise InputError(f"{location}: {counts}; count alike in all splits, or add --split {name}")
         kept, faulty = _readable_rows(name, location, read, options, out)
         unread: frozenset[str] = frozenset()
         if len(kept) < table.num_rows:
@@ -145,6 +151,8 @@ def _split(
     if faulty:
         counts = f"{len(faulty)} of {opened.tables[name].num_rows} rows cannot be read and are left out"
         notes += (f"{location}: {counts}, such as row {faulty[0].row + 1}: {faulty[0].message}",)
+    if read.cells.padded:
+        notes += (f"{location}: {read.cells.padded} rows end with N/A or the like, which is not read as a choice",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
     split = Split(name, location, rows, table, pictures.source, *about)
     columns = {"image": pictures.columns if pictures.cells else (), "image_id": (pictures.id_column,)}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_lists, as_text, is_text, spelled_like, unpacked_list
 from hf_vqa_mc.data.choices import UNKNOWN, ChoiceCells, ChoiceForm, NewRows, unpadded
-from hf_vqa_mc.data.names import next_name
+from hf_vqa_mc.data.names import columns_in_words, next_name
 from hf_vqa_mc.errors import InputError, shown
 
 _HEADING = r"\b(?:answer[ \t]+)?(?:options|choices)[ \t]*:\s*"
@@ -130,7 +130,7 @@ class TextForm(ChoiceForm):
                 faults[row] = f"{self.column} is {error}"
                 found.append(())
         texts, lengths = as_lists(pa.array(found, pa.list_(pa.string())))
-        return ChoiceCells(unpadded(texts, lengths), lengths, faults=faults)
+        return unpadded(ChoiceCells(texts, lengths, faults=faults))
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
@@ -257,7 +257,8 @@ class Lettered(ChoiceForm):
     def or_plain(cls, form: ChoiceForm, table: pa.Table) -> ChoiceForm:
         """The form, without letters if more than a tenth of the rows have them."""
         some = form.read(table.slice(0, 1000))
-        return cls(form.columns, form) if 10 * cls._rows(some)[0].sum() > (some.counts > 0).sum() else form
+        lettered, _, repeated = cls._rows(some)
+        return cls(form.columns, form) if 10 * (lettered | repeated).sum() > (some.counts > 0).sum() else form
 
     @property
     def description(self) -> str:
@@ -269,33 +270,53 @@ class Lettered(ChoiceForm):
         return Lettered(columns, self.form.widened(columns))
 
     @staticmethod
-    def _rows(cells: ChoiceCells) -> tuple[NDArray[np.bool_], pa.Array]:
-        """(rows,): whether the choices of each start with A, B and so on; (cells,): these letters or numbers.
+    def _rows(cells: ChoiceCells) -> tuple[NDArray[np.bool_], pa.Array, NDArray[np.bool_]]:
+        """(rows,): whether the choices of each start with A, B and so on; (cells,): the names of choices in labels.
 
-        They may be in another order unless columns name the choices. If most rows have them, some may be missing.
+        They may be in another order, and then name the choices, but must be those of lettered columns or records. If
+        most rows have them, some may be missing. The last, (rows,): whether a row repeats a letter.
         """
         found = pc.struct_field(pc.extract_regex(cells.texts, _FIRST_LETTER), "letter")
         names = pc.replace_substring_regex(pc.utf8_upper(found), r"\W", "")
         filled = np.flatnonzero(cells.filled)
         of_row, positions = cells.rows[filled], filled - cells.starts[cells.rows[filled]]
-        in_order, distinct = np.zeros((2, len(cells.lengths)), bool)
+        size, is_first = len(cells.lengths), np.diff(of_row, prepend=UNKNOWN) != 0
+        named, in_order, distinct, complete = np.zeros((4, size), bool)
         for alphabet in (list(string.ascii_uppercase), [str(at + 1) for at in range(99)]):
-            indices = pc.fill_null(pc.index_in(names.take(pa.array(filled)), pa.array(alphabet)), UNKNOWN).to_numpy()
-            indices = indices[np.lexsort((indices, of_row))] if cells.names is None else indices
-            again = (np.diff(indices, prepend=UNKNOWN) == 0) & (np.diff(of_row, prepend=UNKNOWN) == 0)
-            for rows, wrong in ((in_order, indices != positions), (distinct, again | (indices == UNKNOWN))):
-                rows |= np.bincount(of_row[wrong], minlength=len(rows)) == 0
-        most = cells.names is None and 2 * (in_order & (cells.counts > 1)).sum() > (cells.counts > 0).sum()
-        rows = (distinct if most else in_order) & (cells.counts > 1)
-        return rows, pc.if_else(pa.array(rows[cells.rows]), names, None)
+            indices, given = (
+                pc.fill_null(pc.index_in(some.take(pa.array(filled)), pa.array(alphabet)), UNKNOWN).to_numpy()
+                for some in (names, cells.letters)
+            )
+            ascending = indices[np.lexsort((indices, of_row))]
+            steps = np.where(is_first, ascending + 1, np.diff(ascending, prepend=0))
+            for rows, wrong in (
+                (named, indices != np.where(given == UNKNOWN, positions, given)),
+                (in_order, ascending != positions),
+                (distinct, (ascending == UNKNOWN) | (steps == 0)),
+                (complete, (ascending == UNKNOWN) | (steps > 1)),
+            ):
+                rows |= np.bincount(of_row[wrong], minlength=size) == 0
+        several = cells.counts > 1
+        own = pa.nulls(len(cells.texts), pa.string()) if cells.names is None else cells.names.cast(pa.string())
+        in_columns = cells.names is None or pa.types.is_dictionary(cells.names.type)
+        must_agree = cells.letters.null_count < len(own) or not in_columns
+        most = 2 * (in_order & several).sum() > (cells.counts > 0).sum()
+        rows = (named if must_agree else distinct if most else in_order) & several
+        is_name = rows & ~named if cells.names is not None else rows
+        return rows, pc.if_else(pa.array(is_name[cells.rows]), names, own), complete & ~distinct & several
 
     def read(self, table: pa.Table) -> ChoiceCells:
-        """The choices of all rows, without the letters of rows that have them; these name the choices."""
+        """The choices of all rows, without the letters of rows that have them."""
         cells = self.form.read(table)
-        rows, names = self._rows(cells)
+        rows, names, repeated = self._rows(cells)
         stripped = pc.utf8_trim_whitespace(pc.replace_substring_regex(cells.texts, _LETTER, r"\4"))
         texts = pc.if_else(pa.array(rows[cells.rows]), stripped, cells.texts)
-        return replace(cells, texts=texts, names=names if cells.names is None else cells.names)
+        where = columns_in_words(self.columns)
+        faults = {
+            row: f"{where} is {shown(cells.choices[row].as_py())}; expected each letter once"
+            for row in np.flatnonzero(repeated).tolist()
+        }
+        return replace(cells, texts=texts, names=names, faults={**faults, **cells.faults})
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The columns with new choices in some rows, with letters where the row had them."""

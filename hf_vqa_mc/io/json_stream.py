@@ -91,11 +91,18 @@ def json_lines(file: File) -> Iterator[tuple[int, Any]]:
             if line.strip():
                 try:
                     yield number, json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise InputError(
-                        f"{location}, line {number}: not JSON at character {error.pos}: {error.msg}; expected one "
-                        "object per line (write truncated files again)"
-                    ) from None
+                except (ValueError, RecursionError) as error:
+                    hint = "; expected one object per line (write truncated files again)"
+                    why = why_unread(error) + hint * isinstance(error, json.JSONDecodeError)
+                    raise InputError(f"{location}, line {number}: {why}") from None
+
+
+def why_unread(error: ValueError | RecursionError) -> str:
+    """Why a text is no JSON, or is JSON that Python does not read."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON at character {error.pos}: {error.msg}"
+    too_deep = isinstance(error, RecursionError)
+    return "nested too deeply to be read" if too_deep else "an integer has more than 4,300 digits; write it as text"
 
 
 def first_character(file: File) -> str:

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data.cells import text_lists
 from hf_vqa_mc.data.choices import KINDS, class_names
 from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.dataset.card_text import sets_in_words
 from hf_vqa_mc.dataset.writing import staged_benchmark
-from hf_vqa_mc.decoys import CHOICE_KINDS, VARIANTS, methods
+from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET, VARIANTS, methods
 from hf_vqa_mc.decoys.candidates import starts
 from hf_vqa_mc.decoys.rows import SET_COLUMNS
 from hf_vqa_mc.errors import InputError, shown
@@ -47,6 +48,20 @@ class Remedied(NamedTuple):
         hashes = {name: split.hashes for name, split in splits.items()}
         remaining, config = replace(published, splits=splits), self.benchmark.config
         return staged_benchmark(remaining, self.tables, path, note, config, overwrite, changed, hashes)
+
+
+def check_own_columns(benchmark: Benchmark, *, sets: bool) -> None:
+    """Raise InputError if a column has the name, but not the content, of one that a remedy writes."""
+    for split in benchmark.splits.values():
+        names, own = split.original.column_names, list[str]()
+        for name in {KINDS, "choice_origins"} & {*names}:
+            lists = text_lists(split.original[name])
+            has_kinds = (pc.list_value_length(split.rows[KINDS]).to_numpy() > 0).any()
+            is_ours = lists is not None and (has_kinds if name == KINDS else TARGET.name in lists[0].to_pylist())
+            own += [] if is_ours or (lists is not None and not len(lists[0])) else [name]
+        own += ["set_id"] if sets and "set_id" in names and not {*SET_COLUMNS} <= {*names} else []
+        if own:
+            raise InputError(f"{split.location}: a remedy would replace the column {own[0]}; rename it")
 
 
 def with_new_columns(benchmark: Benchmark, split: Split, columns: Mapping[str, pa.Array], most: int) -> Split:

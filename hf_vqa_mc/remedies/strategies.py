@@ -145,6 +145,10 @@ class Strategy:
 
     def apply(self, given: RemedyInputs, progress: Progress) -> "Remedied":
         """The remedied benchmark under the name of its new config; one without configs remains without."""
+        from hf_vqa_mc.remedies.remedied import check_own_columns
+
+        if not self.keeps_choices:
+            check_own_columns(given.benchmark, sets=self.guarantees or self.name == "best")
         made, config = self.remedy(given, progress), given.benchmark.config
         if config is None or self.config is None:
             return made

@@ -37,7 +37,9 @@ PLANTED = {
     "one_choice": {"choices": {3: ["a"], 8: ["b"]}, "label": {3: 0, 8: 0}},
     "no_choices": {"choices": {3: [], 8: []}},
     "equal_choices": {"choices": {3: ["2", "two", "c", "d"], 8: ["A cat.", "b", "the  cat", "d"]}},
+    "equal_choices but for case": {"choices": {3: ["K", "k", "K", "d"], 8: ["k", "K", "k.", "d"]}},
     "blank_texts": {"question": {3: " ", 8: ""}},
+    "blank_texts of other scripts": {"question": {3: "\u3000", 8: "\u00a0"}},
     "empty_choices": {"choices": {3: ["a", "", "b", "c", "d"], 8: ["a", "x", None, "b", "c"]}, "label": {8: 0}},
     "read_as_missing": {"choices": {3: ["None", "b", "c", "d"]}, "question": {8: "NA"}},
     "lettered_choices": {"choices": {3: ["A. x", "B. y", "C. z", "D. u"], 8: ["(a) x", "(b) y", "(c) z", "(d) u"]}},
@@ -50,12 +52,17 @@ PLANTED = {
 
 @pytest.mark.parametrize("check", PLANTED)
 def test_a_planted_fault_is_found_in_each_of_its_rows(check):
+    name = check.partition(" ")[0]
     found = [
-        one
-        for one in located(with_cells(PLANTED[check]))
-        if one[0] not in ("spaces", "blank_texts") or one[0] == check
+        one for one in located(with_cells(PLANTED[check])) if one[0] not in ("spaces", "blank_texts") or one[0] == name
     ]
-    assert found == [(check, 3), (check, 8)]
+    assert found == [(name, 3), (name, 8)]
+
+
+def test_equal_choices_are_shown_and_empty_ones_are_not_compared():
+    cells = {3: ["k", "K", "k.", "d"], 8: ["e", "", "u", "v"], 39: ["w", "x", "y", "e."]}
+    found = vm.lint(with_cells({"choices": cells, "label": {8: 0}})).to_pandas().query("check == 'equal_choices'")
+    assert list(zip(found["row"], found["detail"], strict=True)) == [(4, "'k' and 'k.'")]
 
 
 @pytest.mark.parametrize(
@@ -209,6 +216,8 @@ def test_images_missing_damaged_repeated_or_in_training(tmp_path):
             ("image_in_train", "test", 1)} <= found  # fmt: skip
     skipped = vm.lint({"train": train, "test": test}, images=tmp_path, skip_images=True).to_pandas()
     assert not skipped["check"].isin(["damaged_images", "missing_images", "repeated_images"]).any()
+    caveat = vm.audit(train, images=tmp_path, probes=False).figures["caveat"]
+    assert "Not found: 1 image, such as image-6.png; vqa-mc lint lists the rows." in caveat
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])

@@ -78,11 +78,12 @@ def test_pruning_leaves_rows_out_and_changes_no_other(tmp_path, monkeypatch):
         (["--variant", "iou"], "IoU decoys need images"),
         (["--variant", "orig"], "--variant orig: expected one of iou"),
         (["--decoys-per-set", "0"], "--decoys-per-set 0: expected 1 or more"),
+        (["--guarantee", "choices"], "a remedy would replace the column set_id; rename it"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_remedy_that_cannot_be_is_one_line(run, tmp_path, arguments, message):
-    rows = [{"question": f"what {n}", "choices": ["a", "b"], "answer": n % 2} for n in range(300)]
+    rows = [{"question": f"what {n}", "choices": ["a", "b"], "answer": n % 2, "set_id": "mine"} for n in range(300)]
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     result = run("b.jsonl", "--output", "remedied.jsonl", *arguments)
     assert result.exit_code == 2, result.output

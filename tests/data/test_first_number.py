@@ -126,6 +126,15 @@ def test_no_label_is_read_one_off_in_10_rows_or_more(tmp_path, zero_based, first
     assert labels_of(tmp_path, labels, columns={"label_from": first}) == zero_based
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_split_that_counts_otherwise_than_the_evaluated_one_is_left_out_with_the_reason(first):
+    rows = [{"question": str(at), "choices": TEXTS, "split": split, "label": (at + by) % 4 + by}
+            for split, by in (("train", 1 - first), ("test", first)) for at in range(40)]  # fmt: skip
+    benchmark = read_benchmark(rows, skip_faulty=True)
+    assert benchmark.test.rows["label"].to_pylist() == [(at + first) % 4 for at in range(40)]
+    assert f"label counts from {1 - first}, but from {first} in the evaluated" in benchmark.left_out["train"]
+
+
 def test_how_the_columns_were_read_is_described(tmp_path):
     rows = {"frage": ["a", "b"], **{f"alt{n}": [f"{n}", f"{n}!"] for n in range(1, 5)}, "richtig": [1, 4]}
     more = {"bild": [b"1", b"2"], "thema": ["t", "t"], "nr": [7, 8], "foto": ["p", "q"]}

@@ -37,16 +37,20 @@ BROKEN = {
     "a.jsonl.gz": (b"\x1f\x8b broken", "damaged"),
     "surrogate.jsonl": (
         f"{json.dumps(GOOD)}\n\n{json.dumps({**GOOD, 'question': chr(0xD800)})}".encode(),
-        "surrogate.jsonl: expected UTF-8 text ('utf-8' codec can't encode character '\\ud800'",
+        "surrogate.jsonl: \\ud800 is half a character (a lone surrogate)",
     ),
     "raw.jsonl": (
         json.dumps(GOOD).encode().replace(b"x", b"\xed\xa0\x80"),
         "found the byte 0xed",
     ),
-    "name.jsonl": (json.dumps({**GOOD, chr(0xD800): 1}).encode(), "name.jsonl: expected UTF-8 text"),
+    "name.jsonl": (json.dumps({**GOOD, chr(0xD800): 1}).encode(), "half a character"),
+    "list.csv": (b'question,choices,answer\na,"[""x"", ""\\ud800""]",0\nb,"[""x"", ""y""]",0\n', "row 1: choices is"),
+    "integer.jsonl": (b'{"question": 1%s}' % (b"0" * 5000), "line 1: an integer has more than 4,300 digits"),
+    "integer.json": (b'[{"question": 1%s}]' % (b"0" * 5000), "an integer has more than 4,300 digits"),
+    "nested.jsonl": (b'{"question": %s}' % (b"[" * 20_000 + b"]" * 20_000), "line 1: nested too deeply"),
     "deep.json": (
         json.dumps([GOOD, {**GOOD, "choices": ["x", chr(0xDFFF)]}]).encode(),
-        "expected UTF-8 text",
+        "half a character",
     ),
     "a.txt": (CSV, "unknown kind of file; expected a file (.parquet, .jsonl"),
 }

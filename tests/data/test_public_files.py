@@ -68,6 +68,8 @@ def turns(who, says, q, a, *before):
 
 LISTS = rows_of(with_choices(lambda t: {"options": t}))
 LAYOUTS = {
+    "columns without one letter": lambda q, t, n, a: {
+        "question": q, **dict(zip("ABD", t, strict=True)), "answer": "ABD"[n]},
     "letters at the start": with_choices(listed("{}. {}")),
     "records as choices": with_choices(lambda t: {"choices": named(t)}, "answerKey"),
     "records within the question": lambda q, t, n, a: {"question": {"stem": q, "choices": named(t)}, "answerKey": a},
@@ -178,6 +180,7 @@ def test_a_layout_is_read_and_written_back(name, tmp_path):
 ORDERS = [[2, 0, 1], [1, 2, 0], [0, 1, 2]] * 8
 SHUFFLED = {
     "in a list": lambda texts: {"options": [f"{name}. {text}" for name, text in texts]},
+    "in columns": lambda texts: {f"option{at}": f"{name}. {text}" for at, (name, text) in enumerate(texts)},
     "in records": lambda texts: {"choices": [{"label": name, "text": text} for name, text in texts]},
     "in two lists": lambda texts: {"choices": dict(zip(("label", "text"), map(list, zip(*texts, strict=True)),
                                                        strict=True))},
@@ -225,6 +228,9 @@ READ = {
     **{f"{mark} pads many rows": (
         padded(mark), [texts if "red" in texts else [*texts, "pink"] for texts in CHOICES])
        for mark in ("N/A", "nan", "null")},
+    "N/A in rows of different length": (
+        rows_of(with_choices(lambda t: {"options": [*t, "N/A"] if "red" in t else t})),
+        [[*texts, "N/A"] if "red" in texts else texts for texts in CHOICES]),
     **{f"LaTeX in {form}": (
         changed(rows_of(with_choices(lambda t, form=form: {"options": form.format(IN_LATEX)})), {},
                 {"options": json.dumps(ESCAPED)}), [["x", *LATEX] if "x" in form else LATEX, ESCAPED])
@@ -526,7 +532,7 @@ def test_other_json_is_refused_with_what_is_expected(value, tmp_path):
     with pytest.raises(InputError, match=r"expected a list of records, .*or one record, also per line"):
         read(tmp_path / "rows.json")
     (tmp_path / "rows.json").write_text("[" * 9000 + "]" * 9000)
-    with pytest.raises(InputError, match="not JSON"):
+    with pytest.raises(InputError, match="nested too deeply"):
         read(tmp_path / "rows.json")
 
 
@@ -560,6 +566,8 @@ FAULTY = {
     "an unknown label": (changed(LISTS, {"answer": "Z"}), "answer is 'Z'"),
     "no label": (changed(LISTS, {"answer": None}), "answer is None"),
     "one choice": (changed(LISTS, {"options": ["red"]}), "1 choice"),
+    "a repeated letter": (changed(rows_of(with_choices(listed("{}. {}"))), {"options": ["A. x", "B. y", "B. z"]}),
+                          "expected each letter once"),
     "no question": (changed(LISTS, {"question": None}), "question is empty"),
 }  # fmt: skip
 

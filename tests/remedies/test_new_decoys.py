@@ -14,7 +14,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies.candidate_pool import from_questions
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys
-from hf_vqa_mc.remedies.remedied import in_words
+from hf_vqa_mc.remedies.remedied import check_own_columns, in_words
 
 VECTORS = "\n".join(
     f"{word} {' '.join(map(str, numbers))}"
@@ -49,13 +49,14 @@ def asked(question, choices, image="1", answer=0, **more):
     return {"image_id": image, "question": question, "choices": choices, "answer": answer, **more}
 
 
-def write_questions(path: Path) -> str:
+def write_questions(path: Path, **more: list) -> str:
     rows = []
     for number, (question, target, image) in enumerate(ASKED):
         choices = ["wrong one", "wrong two"]
         choices.insert(number > 0, target)
-        more = {"question_id": f"q{number}", "author": {"name": f"person {number}"}}
-        rows.append(asked(question, choices, image, int(number > 0), **more))
+        of_row = {name: values[number] for name, values in more.items()}
+        of_row |= {"question_id": f"q{number}", "author": {"name": f"person {number}"}}
+        rows.append(asked(question, choices, image, int(number > 0), **of_row))
     return written(path, rows)
 
 
@@ -231,6 +232,10 @@ def test_impossible_requests_are_rejected(tmp_path):
     benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
     with pytest.raises(InputError, match="QoU decoys need word vectors: add --word-vectors"):
         give_new_decoys(benchmark, "qou", None, Settings())
+    for name in ("choice_kinds", "choice_origins"):
+        own = read_benchmark(write_questions(tmp_path / "own.jsonl", **{name: [["a", "b", "c"]] * len(ASKED)}))
+        with pytest.raises(InputError, match=f"would replace the column {name}; rename it"):
+            check_own_columns(own, sets=False)
     blind = [{"question": f"what {n}", "choices": ["a", "b"], "answer": 0} for n in range(4)]
     with pytest.raises(InputError, match="IoU decoys need images, and none of its 4 rows has an image"):
         remedied_rows(tmp_path / "t.jsonl", blind)

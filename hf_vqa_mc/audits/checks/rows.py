@@ -182,7 +182,7 @@ def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
 
 def _blank_texts(linted: Linted) -> Issues:
     """White space only, and empty questions, which have no code."""
-    yield from in_texts(partial(matches, r"^\s*$"), BOTH, linted)
+    yield from in_texts(partial(matches, r"^[\s\pZ]*$"), BOTH, linted)
     yield from linted.issues(linted.data.questions.codes < 0, repeat("question ''"))
 
 
@@ -230,13 +230,16 @@ def _letters(linted: Linted) -> Issues:
 
 def _equal(linted: Linted) -> Issues:
     flat, of_rows = linted.data.choices.flat, linted.data.choices.rows
-    both = pairs(of_rows, official_texts(flat.distinct).dictionary_encode().indices.to_numpy()[flat.codes])
-    order = np.argsort(both, kind="stable")
-    again = np.flatnonzero(both[order][1:] == both[order][:-1]) + 1
-    for first, later in zip(order[again - 1].tolist(), order[again].tolist(), strict=True):
-        one, other = (flat.texts[flat.codes[cell]] for cell in (first, later))
-        if not differ_in_case(one, other):
-            yield int(linted.rows[of_rows[later]]), f"{shown(one)} and {shown(other)}"
+    cells, keys = np.flatnonzero(flat.valid), official_texts(flat.distinct).dictionary_encode().indices.to_numpy()
+    both = pairs(of_rows[cells], keys[flat.codes[cells]])
+    _, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
+    earlier: dict[int, list[str]] = {}  # texts of the row that are equal, apart from case
+    several = counts[inverse] > 1
+    for cell, group in zip(cells[several].tolist(), inverse[several].tolist(), strict=True):
+        text, found = flat.texts[flat.codes[cell]], earlier.setdefault(group, [])
+        if (one := next((one for one in found if not differ_in_case(one, text)), None)) is not None:
+            yield int(linted.rows[of_rows[cell]]), f"{shown(one)} and {shown(text)}"
+        found.append(text)
 
 
 BOTH, CHOICE = ("question", "choice"), ("choice",)
