@@ -33,9 +33,10 @@ RATES: Mapping[Optimizer, float] = {
 }
 """Learning rates of other optimizers than the model's own: rmsprop's of Lu et al. 2016, the others' of torch."""
 FINE_TUNING_RATE = 0.001  # default learning rate with --init-from (Chao et al. 2018, supplement A.4)
-DROP_AT = (0.7, 0.9)
+DROPS = {"package": (0.7, 0.9), "paper": (1 / 3, 2 / 3)}
+"""Recipe to the fractions of the steps after which the rate is divided by 10; 0.7 and 0.9 are ours."""
 UNUSED = {
-    True: {"decoys_per_question", "recipe"},
+    True: {"recipe"},
     False: {"answers", "targets", "questions", "captions", "first_layers", "candidates"},
 }
 """Settings that open-ended models (True) and multiple-choice models (False) do not use."""
@@ -44,10 +45,6 @@ EPOCHS: Check = ("more than 0, from a millionth to a million", lambda value: 1e-
 _COUNT: Check = ("1 or more, up to a million", lambda value: 1 <= value <= 10**6)
 _SHARE: Check = ("0 or more, and less than 1", lambda value: 0 <= value < 1)
 _SEED: Check = ("0 or more, and less than 2**63", lambda value: 0 <= value < 2**63)
-_RISING: Check = (
-    "rising fractions above 0 and up to 1 (1: never)",
-    lambda parts: parts and all(0 < part <= 1 for part in parts) and list(parts) == sorted(set(parts)),
-)
 
 
 def defaults() -> dict[str, Any]:
@@ -142,9 +139,6 @@ class TrainingSettings:
         default=None,
         check=_COUNT,
     )
-    decoys_per_question: int = option(
-        "Decoys sampled per question and step, of one kind (orig, iou, qou).", default=3, check=_COUNT, panel=ADVANCED
-    )
     optimizer: Optimizer | None = option(
         f"{', '.join(RATES)}; by default the model's own: {CHAO.optimizer}, or {OPEN_ENDED.optimizer}.",
         default=None,
@@ -155,12 +149,6 @@ class TrainingSettings:
         "up to 600,000 steps.",
         default=None,
         check=("more than 0", POSITIVE[1]),
-    )
-    drop_at: tuple[float, ...] = option(
-        "Fraction of the steps after which the rate is divided by 10; may be repeated; 1: never.",
-        default=DROP_AT,
-        check=_RISING,
-        panel=ADVANCED,
     )
     held_out: float = option(
         "Fraction of the training images held out for validation if the dataset lacks a validation or test split.",
@@ -197,8 +185,6 @@ class TrainingSettings:
             MODELS.find(self.model)
         if self.steps is not None and self.epochs is not None:
             raise InputError(f"--steps {self.steps}: --epochs {self.epochs:g} is given, too; remove one of them")
-        if self.recipe == "paper" and self.drop_at != DROP_AT:
-            raise InputError("--drop-at: --recipe paper divides the rate after each third of the steps; remove one")
         if self.questions != "text" and self.word_changes:
             raise InputError(
                 f"--questions {self.questions}: --first-words and --shuffle-words change the text; remove them"
@@ -229,8 +215,7 @@ class TrainingSettings:
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of a run of ``steps`` steps."""
-        drops = (1 / 3, 2 / 3) if self.recipe == "paper" else self.drop_at
-        return float(self.effective.learning_rate * 0.1 ** sum(step >= part * steps for part in drops))
+        return float(self.effective.learning_rate * 0.1 ** sum(step >= part * steps for part in DROPS[self.recipe]))
 
     def steps_of(self, questions: int) -> int:
         """The number of steps of a run with so many training questions."""
@@ -262,7 +247,6 @@ class TrainingSettings:
 
 
 RECIPE_SETTINGS = {
-    "recipe", "steps", "epochs", "batch_size", "decoys_per_question", "optimizer", "learning_rate", "drop_at",
-    "held_out", "seed",
+    "recipe", "steps", "epochs", "batch_size", "optimizer", "learning_rate", "held_out", "seed",
 }  # fmt: skip
 """Settings of gradient descent, which models that are fitted in one pass do not use (except the seed)."""

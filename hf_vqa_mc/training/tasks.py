@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
+DECOYS = 3  # decoys of a question in a step, of one kind (Chao et al. 2018, supplement A.4)
 CHOICES_AT_ONCE = 128  # questions per forward pass of a multiple-choice model
 AT_ONCE, GRIDS_AT_ONCE = 1024, 64  # of an open-ended model, without and with a grid or regions of the image
 NO_ANSWER = -1  # answer index of a question whose answer is not in the vocabulary
@@ -162,7 +163,7 @@ class Task:
                 if train.picked is not None:
                     labels["picked"] = torch.from_numpy(train.picked[rows[share]])
                 return self.tensors(train, rows[share]) | labels, len(share) / len(rows)
-            sampled = sampled_choices(train, rows, settings.decoys_per_question, rng)
+            sampled = sampled_choices(train, rows, DECOYS, rng)
             texts = np.where(sampled == NONE, NONE, np.take_along_axis(train.choices[rows], sampled, 1))
             labels = {"labels": torch.zeros(len(share), dtype=torch.int64)}
             weight = float((texts[share] != NONE).sum() / (texts != NONE).sum())

@@ -111,7 +111,7 @@ def rows_of(path, **options):
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(sorted({*LAYOUTS} - {"columns without one letter"})), st.data())  # a letter is no position there
+@given(st.sampled_from(sorted({*LAYOUTS} - {"columns without one letter"})), st.data())  # letters are no positions
 def test_mutated_files_are_read_right_or_refused(tmp_path_factory, name, data):
     """Rows whose cells are not changed keep question, choices and label, or the file is refused in one line."""
     folder = tmp_path_factory.mktemp("mutated")

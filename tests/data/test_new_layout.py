@@ -83,7 +83,7 @@ def test_it_is_audited_and_exported(starred, tmp_path):
     gains = vm.audit(starred, probes=False).to_pandas().set_index("name")
     assert gains.loc["longest choice", "accuracy"] == 1
     vm.export("vlmevalkit", starred, output=tmp_path, name="starred")
-    rows = pd.read_csv(tmp_path / "starred_TEXT.tsv", sep="\t")
+    rows = pd.read_csv(tmp_path / "starred" / "starred_TEXT.tsv", sep="\t")
     assert rows.loc[1, ["A", "B", "C", "answer"]].tolist() == ["red 1", "blue 1 and so on", "green 1", "B"]
 
 

@@ -104,8 +104,8 @@ class Recorded(Task):
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_processes_share_what_is_drawn_without_changing_it(processes):
     questions = questions_of([[2, 0, 3, 3], [2, 0, NONE, NONE]] * 20, [1] * 40)
-    rows, choices = sampled(questions, Order(40, 14, 0), 3, 2)
-    settings = SimpleNamespace(recipe=SimpleNamespace(batch_size=14), decoys_per_question=2, seed=0)
+    rows, choices = sampled(questions, Order(40, 14, 0), 3, 3)
+    settings = SimpleNamespace(effective=SimpleNamespace(batch_size=14), seed=0)
     make = Recorded().batches(questions, settings)
     found = [make(3, process, processes) for process in range(processes)]
     np.testing.assert_array_equal(np.concatenate([part[0]["rows"] for part in found]), rows)

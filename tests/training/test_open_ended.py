@@ -167,7 +167,7 @@ def test_a_checkpoint_is_trained_further_with_its_own_vocabulary(answered, tmp_p
     ("changes", "message"),
     [
         ({"word_vectors": "corpus"}, "--word-vectors: bow-q does not use it; remove it"),
-        ({"decoys_per_question": 2}, "--decoys-per-question: bow-q does not use it"),
+        ({"recipe": "paper"}, "--recipe: bow-q does not use it"),
         ({"model": "mlp-qa", "targets": "soft"}, "--targets: mlp-qa does not use it"),
         ({"model": "image"}, "image sees images: add --features DIR"),
         ({"model_settings": {"bag_size": 3}}, "bag_size"),

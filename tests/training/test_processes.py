@@ -82,7 +82,7 @@ def test_two_processes_train_to_where_one_does(settings, toy, toy_features, run,
     if changes.get("model") == "nmn":
         features = toy_dataset.features(toy, tmp_path / "grid", grid=2)
     args = settings(**{"epochs": 12, "features": features, **changes})
-    known = {one.name for one in fields(args)} - {"drop_at"}
+    known = {one.name for one in fields(args)}
     given = {name: value for name, value in args.as_json().items() if name in known}
     alone = train(args).record
     both = run("train", {**given, "output": str(tmp_path / "two")}, tmp_path / "result", 2, tmp_path / "cache")

@@ -32,11 +32,11 @@ def vqa_mc(*words):
 def test_options_come_before_the_file_and_the_file_before_defaults(tmp_path, started):
     file = tmp_path / "run.yaml"
     file.write_text(
-        "model: mlp-qa\nepochs: 3\ndrop_at: [0.5]\nmodel_settings:\n  hidden_size: 64\nlearning_rate: 1e-3\n"
+        "model: mlp-qa\nepochs: 3\nfirst_layers: [x]\nmodel_settings:\n  hidden_size: 64\nlearning_rate: 1e-3\n"
     )
     vqa_mc("train", "vqa_mc", "toy_qou", "--output", "run", "--settings", file, "--epochs", 5)
     (read,) = started
-    assert (read.model, read.epochs, read.drop_at, read.seed) == ("mlp-qa", 5.0, (0.5,), 0)
+    assert (read.model, read.epochs, read.first_layers, read.seed) == ("mlp-qa", 5.0, ("x",), 0)
     assert read.model_settings == {"hidden_size": 64}
     assert read.learning_rate == 0.001  # which YAML takes for text
     assert read.effective.batch_size == TrainingSettings(**GIVEN).effective.batch_size == 100
@@ -56,7 +56,6 @@ def test_a_file_can_hold_all_settings(tmp_path, started):
         ("epochs: many", "expected a number"),
         ("batch_size: 1.5", "expected an integer"),
         ("batch_size: true", "expected an integer"),
-        ("drop_at: 0.5", "expected a list"),
         ("model_settings: [1]", "expected names and values"),
         ("- model", "expected settings"),
         ("model: [", "not YAML"),
@@ -80,11 +79,7 @@ def test_an_invalid_settings_file_is_named(tmp_path, text, message):
         ("epochs", float("inf"), "more than 0"),
         ("learning_rate", float("nan"), "more than 0"),
         ("batch_size", 0, "1 or more"),
-        ("decoys_per_question", 0, "1 or more"),
         ("held_out", 1.0, "less than 1"),
-        ("drop_at", (0.9, 0.5), "rising"),
-        ("drop_at", (1.5,), "rising"),
-        ("drop_at", (), "rising"),
         ("seed", 2**70, "less than 2**63"),
     ],
 )
@@ -115,9 +110,9 @@ def test_the_papers_recipe_counts_steps_and_divides_the_rate_after_each_third():
 
 
 def test_the_rate_falls_by_ten_after_each_part_of_the_steps():
-    settings = TrainingSettings(**GIVEN, learning_rate=1.0, drop_at=(0.5, 0.8))
+    settings = TrainingSettings(**GIVEN, learning_rate=1.0)
     rates = [settings.rate_at(step, 10) for step in range(10)]
-    assert rates == pytest.approx([1] * 5 + [0.1] * 3 + [0.01] * 2)
+    assert rates == pytest.approx([1] * 7 + [0.1] * 2 + [0.01])
 
 
 def test_the_command_in_the_record_starts_the_same_run(started, tmp_path, monkeypatch):
@@ -130,7 +125,7 @@ def test_the_command_in_the_record_starts_the_same_run(started, tmp_path, monkey
         features=Path("features of mine"),
         word_vectors="glove.txt",
         model_settings={"hidden_size": 64, "dropout": 0.25},
-        drop_at=(0.5, 0.75),
+        train_splits=("train", "validation"),
         learning_rate=0.03,
     )
     program, verb, *words = shlex.split(settings.command())
