@@ -19,6 +19,7 @@ def benchmark(test, train=None, **more):
     return Benchmark("planted", None, "test", splits, None, {})
 
 
+@pytest.mark.slow
 def test_figures_are_json_that_every_program_reads():
     done = audit(benchmark(planted("question cue", 0.5, 500, 0)[0]), ProbeSettings(probe_rows=300))
     written = json.loads(json.dumps(done.as_json(), allow_nan=False))
@@ -31,6 +32,7 @@ def test_figures_are_json_that_every_program_reads():
     assert written["ambiguous_decoys"]["decoys"] == 1500
 
 
+@pytest.mark.slow
 def test_the_verdict_and_the_figures_name_what_was_not_tested():
     table = planted("none", 0.0, 400, 0)[0]
     found = audit(benchmark(table), QUICK).as_json()

@@ -132,6 +132,7 @@ def excludes(text, other):
     return keys[0] != keys[1] and exclusive(0, 1, Relations.of(keys))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(phrases, min_size=2, max_size=4), min_size=1, max_size=6))
 def test_wordnet_similarity_is_that_of_the_phrases(rows):

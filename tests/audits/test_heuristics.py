@@ -128,6 +128,7 @@ def test_a_planted_shortcut_is_found_as_large_as_it_is(bias):
     assert inside >= 8
 
 
+@pytest.mark.slow
 def test_a_dataset_without_shortcuts_raises_no_alarm():
     alarms = sum(
         min(holm([result.p for result in audited("none", 0.0, 600, seed)[0].values()])) < ALARM_LEVEL

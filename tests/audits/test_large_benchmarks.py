@@ -126,6 +126,7 @@ def test_a_row_whose_choices_would_fill_a_huge_matrix_is_named():
         audit(benchmark(with_wide_row(1000, 20_000)), ProbeSettings(probes=False))
 
 
+@pytest.mark.slow
 def test_a_wide_row_of_a_small_benchmark_is_audited():
     done = audit(benchmark(with_wide_row(60, 1500)), ProbeSettings())
     assert done.rows.texts.shape == (60, 1500)

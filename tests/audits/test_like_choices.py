@@ -52,6 +52,7 @@ def score(table, train=None):
     return ran(context_of(table, train), PRIORS[2:])[0][NAME].scores.mean()
 
 
+@pytest.mark.slow
 def test_targets_outside_the_group_are_found_by_no_other_probe_as_well():
     context = context_of(rows(three_alike(300), [3] * 300))
     found = {name: np.nanmean(one.scores) for name, one in ran(context, [*HEURISTICS, *MODELS])[0].items()}

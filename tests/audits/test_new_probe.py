@@ -64,6 +64,7 @@ def benchmark(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path, monkeypatch):
     result = vm.audit(benchmark, output=tmp_path / "found")
     table = result.to_pandas().set_index("name")

@@ -69,6 +69,7 @@ def test_where_nothing_is_planted_nothing_is_found():
         assert gain.p > 0.01
 
 
+@pytest.mark.slow
 def test_the_order_of_choices_is_no_shortcut_where_the_benchmark_tells_none():
     table, _, _ = planted("position", 1.0, 400, 0)  # the target always first
     for shortcut in ran(context_of(table, placed=False), MODELS)[0].values():
@@ -143,6 +144,7 @@ def test_chances_sum_to_one_and_what_is_no_choice_has_none():
         assert (shortcut.scores[::4] == 1).all()  # rows of one choice
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_answers():
     first, again = (audited("length", 0.3, 200, 0)[0] for _ in range(2))
     for name, shortcut in first.items():

@@ -97,6 +97,7 @@ def test_what_it_says_to_type_next_works(build, preloaded, tmp_path):
     assert "num_rows" in done.stdout
 
 
+@pytest.mark.slow
 def test_open_ended_configs_alone_are_told_without_choices(vqa_mc, tmp_path):
     write_gqa(tmp_path / "gqa")
     code, out, err = vqa_mc("build", "gqa", "--data-dir", "gqa", "--variants", "balanced,all")

@@ -61,6 +61,7 @@ def test_two_commands_make_a_remedied_dataset_from_scene_graphs(generated, tmp_p
     assert not [warning for warning in recwarn if "published number" in str(warning.message)]
 
 
+@pytest.mark.slow
 def test_gold_answers_are_perfect_and_consistent(generated):
     records, choices = questions(generated, "all"), {}
     for path in generated.glob("*_choices.json"):
@@ -142,6 +143,7 @@ def test_unusable_input_is_named_and_nothing_is_written(arguments, said, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_function_returns_what_the_command_prints(tmp_path, capsys):
     found = vm.generate_gqa(EXAMPLE, output=tmp_path / "made", splits={"train": 0.5, "val": 0.5}, seed=3)
     split = "train=0.5,val=0.5"

@@ -105,6 +105,7 @@ def test_on_the_real_easy_vqa_it_prints_the_table_without_a_network(quickstart_r
     assert not requests.exists(), requests.read_text()
 
 
+@pytest.mark.slow
 def test_its_prior_rule_is_that_of_the_statistics(quickstart):
     code, out, err = quickstart("--json", "--output", "easy")
     assert code == 0, err
@@ -124,6 +125,7 @@ def test_its_prior_rule_is_that_of_the_statistics(quickstart):
         assert 0 <= found["question_answer_prior"] <= 1 and all(0 <= share <= 1 for share in found["by_type"].values())
 
 
+@pytest.mark.slow
 def test_another_source_in_the_folder_stays(quickstart, tmp_path):
     from hf_vqa_mc.verbs.build import build
 

@@ -18,6 +18,7 @@ def run(tmp_path, monkeypatch, untrained_report_probes):
     return lambda *arguments: CliRunner().invoke(app, ["remedy", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_a_remedy_shuts_the_shortcut_out_and_its_report_shows_both_sides(run, tmp_path):
     rows = [
         {
@@ -133,6 +134,7 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     assert files
 
 
+@pytest.mark.slow
 def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
     from datasets import load_dataset
 
@@ -151,6 +153,7 @@ def test_a_remedied_config_is_named_after_its_new_decoys(run, tmp_path):
     assert loaded["train"].num_rows == 60
 
 
+@pytest.mark.slow
 def test_a_config_of_another_benchmark_is_reported_before_the_work(run, tmp_path, monkeypatch):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

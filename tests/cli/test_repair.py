@@ -72,6 +72,7 @@ def test_nothing_is_written_of_rows_without_a_leak_unless_it_is_forced(run, tmp_
     assert [row["choices"] for row in written] == [row["choices"] for row in rows]
 
 
+@pytest.mark.slow
 def test_only_decoys_change_and_each_change_is_listed(repaired):
     folder, rows, printed = repaired
     written = [json.loads(line) for line in (folder / "fixed.jsonl").read_text("utf-8").splitlines()]
@@ -127,6 +128,7 @@ def test_options_of_other_strategies_are_refused(options, words):
         vm.remedy("b.jsonl", **options)
 
 
+@pytest.mark.slow
 def test_without_an_output_the_figures_are_shown_and_nothing_is_written(run, tmp_path):
     result = run(questions(0, 60))
     assert result.exit_code == 0, result.output
@@ -152,6 +154,7 @@ def test_what_is_not_better_is_written_only_with_a_guarantee_asked_for_by_name(r
     assert (tmp_path / "fixed.jsonl").exists() == written
 
 
+@pytest.mark.slow
 def test_the_table_of_closed_sets_has_the_rows_that_are_judged_and_what_is_exact(run, tmp_path):
     result = run(questions(0.8, 320), "--strategy", "closed", "--output", "fixed.jsonl", "--report", "page")
     assert result.exit_code == 0, result.output

@@ -39,6 +39,7 @@ def served(folder, *options):
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_killed_server_has_stored_what_it_acknowledged_and_resumes(preloaded, benchmark):
     made = vqa_mc(preloaded, benchmark, "create", "benchmark.parquet", "--kind", "conditions", "--per-page", "6")
     assert made.returncode == 0, made.stderr

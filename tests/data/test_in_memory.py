@@ -54,6 +54,7 @@ def test_records_are_read():
         vm.read_benchmark(["rows"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("untrained_report_probes")
 def test_images_that_records_name_are_read_and_the_result_of_a_remedy_keeps_them_and_its_name(tmp_path, monkeypatch):
     (tmp_path / "images").mkdir()

@@ -41,6 +41,7 @@ def test_load_dataset_gives_back_the_rows(built):
         assert rows.to_list() == variant.splits[split].to_pylist()
 
 
+@pytest.mark.slow
 def test_the_literal_call_finds_the_folder_without_a_network(built):
     # os._exit: a stream that is left half read makes Arrow's threads abort some Python exits
     code = """

@@ -72,6 +72,7 @@ def _expected(raw, name):
     return {split: pa.concat_tables(list(reading.tables(split))) for split in reading.splits}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME)
 def test_load_dataset_gives_back_the_rows(built, raw, name):
     ds, expected = _load(built, name), _expected(raw, name)

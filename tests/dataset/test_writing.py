@@ -63,6 +63,7 @@ def test_json_is_unchanged(name, tmp_path):
         assert {**record, **{key: before[key] for key in ("choices", "label")}} == {"late": None, **before}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_csv_is_unchanged(delimiter, tmp_path):
     path = tmp_path / ("b.csv" if delimiter == "," else "b.tsv")

@@ -224,6 +224,7 @@ def test_sets_of_one_question_are_kept_at_every_coverage():
     assert made.statistics["closed_sets"]["train"]["leak_curve"] is None  # there is nothing to choose
 
 
+@pytest.mark.slow
 def test_the_curve_of_coverage_and_leak_begins_with_all_sets_of_one_question():
     similar = [(at, f"what is {at % 5}", ANSWERS[at % 8]) for at in range(8, 400)]
     rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:8])] + similar
@@ -249,6 +250,7 @@ def test_frequent_answers_find_partners_among_all_questions_where_similar_ones_h
     assert len(rows_of(built("sets_similar_question", triplets(rows), set_size=2, coverage=1.0))) > 0.95 * len(rows)
 
 
+@pytest.mark.slow
 def test_rows_without_similar_questions_form_no_small_sets_with_others():
     rows = [(at, f"what color is number {at % 40}", ("red", "blue")[at // 40 % 2]) for at in range(200)]
     rows += [(at, f"how many are there in picture {at % 40}", "two") for at in range(200, 300)]

@@ -55,6 +55,7 @@ def called(action: dict[str, Any], folder: Path, code: int = 0, **inputs: str) -
     return (folder / "called").read_text().split("\0")[:-1]
 
 
+@pytest.mark.slow
 def test_all_inputs_reach_the_command_which_understands_them(action, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     old, new = (lines(tmp_path / f"{name}.jsonl", "length", share) for name, share in (("old", 0.0), ("-new", 0.6)))

@@ -143,6 +143,7 @@ def test_a_benchmark_that_is_only_audited_is_pushed_as_it_is(form, rows, tmp_pat
     assert not vm.push("dataset", NAME, folder=given).pushed.changed
 
 
+@pytest.mark.slow
 def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_path, hub_here):
     as_csv(rows, tmp_path)
     (tmp_path / "images").rename(tmp_path / "elsewhere")
@@ -161,6 +162,7 @@ def test_a_push_without_the_images_is_refused_until_they_are_found(rows, tmp_pat
     assert vm.push("dataset", NAME, folder="text").pushed.created
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_the_result_of_a_remedy_shows_its_card(rows):
     fixed = vm.remedy(as_records(rows, Path.cwd()), guarantee="choices")
     pushed = vm.push("dataset", NAME, folder=fixed, dry_run=True)

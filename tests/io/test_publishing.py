@@ -43,6 +43,7 @@ def killed(work, step):
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_step_leaves_files_of_one_run_and_the_next_cleans_up(tmp_path):
     folder, step, mixed = tmp_path / "outputs", 0, True
     while mixed:

@@ -29,6 +29,7 @@ def benchmark():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("guarantee", "shared"), [("question", "question"), ("image", "image_id")])
 def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(benchmark, guarantee, shared):
     fixed = vm.remedy(benchmark, guarantee=guarantee)
@@ -49,6 +50,7 @@ def test_rows_of_each_split_form_sets_that_share_choices_and_question_or_image(b
     assert f"{counted['rows']} rows in " in repr(fixed)
 
 
+@pytest.mark.slow
 def test_new_decoys_end_the_closed_sets_of_their_rows(benchmark):
     sets = vm.remedy(benchmark, guarantee="question")
     others = vm.remedy(sets, variant="iou").dataset["test"].to_pandas()

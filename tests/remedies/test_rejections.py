@@ -72,6 +72,7 @@ VERDICTS = st.builds(
 ).filter(lambda one: one.choices or one.questions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "preset"),
     [(name, one) for name in VARIANTS_OFFERED for one in (["paper", "plausible"][VARIANTS[name].closed :])],

@@ -77,6 +77,7 @@ def test_no_image_of_visual7w_is_in_two_splits(real_data: Path) -> None:
     assert Counter(splits.values()) == {"train": 14_366, "validation": 5_678, "test": 8_609}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 def test_visual_genome_is_divided_around_the_real_split_of_visual7w(real_data: Path, tmp_path: Path) -> None:
     sample = real_data / "visual_genome" / "minyus100__question_answers.json.xz"

@@ -103,6 +103,7 @@ def test_pages_do_not_depend_on_the_labels(tmp_path):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.slow
 def test_twenty_annotators_lose_nothing_and_get_no_question_in_two_conditions(opened):
     study, address = opened(per_page=6, annotators=5, rows=20)
 

@@ -107,6 +107,7 @@ def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
         assert scores[number] == ranked[number].wup_similarity(ranked[number])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [600, pytest.param(20_000, marks=pytest.mark.exhaustive)])
 def test_scores_of_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove, real_cocoqa, n):
     frequent = [line.split(" ", 1)[0] for line in real_glove.read_text(encoding="utf-8").splitlines()]
@@ -240,6 +241,7 @@ def test_a_table_found_in_several_calls_is_the_same(monkeypatch):
     assert len(goes) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 0.79, *HIGH_THRESHOLDS])
 def test_phrase_score_is_exact_from_its_threshold_on(sample, threshold):
     draw = Random(6)

@@ -51,6 +51,7 @@ def settings(worlds, tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_candidates_are_found_for_both_questions_of_a_pair(worlds):
     folder, _, found = worlds
     lines = [json.loads(line) for line in (folder / "candidates.jsonl").read_text().splitlines()]

@@ -260,6 +260,7 @@ def toy_regions(toy, tmp_path_factory):
     return vm.features(str(toy), toy_dataset.CONFIG, regions=path, output=folder / "store").folder
 
 
+@pytest.mark.slow
 def test_bottom_up_attends_to_the_region_that_answers(toy, toy_regions, tmp_path):
     given = {"features": toy_regions, "model_settings": {"size": 32}, "learning_rate": 0.003, "epochs": 15}
     result = run(toy, tmp_path / "run", "bottom-up", **given)

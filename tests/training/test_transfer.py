@@ -81,6 +81,7 @@ def figures(output: Path) -> dict:
     return written
 
 
+@pytest.mark.slow
 def test_each_target_is_tested_before_and_after_fine_tuning(recipe, fine_tuning, tmp_path):
     args = recipe()
     done = transfer(args, fine_tuning, targets=TARGETS)

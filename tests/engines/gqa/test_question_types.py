@@ -44,6 +44,7 @@ def those(questions: Iterable[Question], row: str) -> dict[str, str]:
     return {one.question.text: one.answer for one in questions if one.row == row}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "text", "answer"),
     [
