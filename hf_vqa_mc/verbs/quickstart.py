@@ -81,7 +81,7 @@ class QuickstartResult(Result):
             yield self._model_table()
             yield "Inputs: A = answers, I = image (16x16 pixels), Q = question.\n"
         yield f"{next_steps(self.built.output, SHOWN)}\n"
-        yield from (f"{paragraph}\n" for paragraph in rest.rstrip("\n").split("\n\n"))
+        yield rest.rstrip("\n")
 
     def _texts(self) -> str:
         """The texts below the tables, as ``quickstart.jinja`` has them."""
