@@ -114,8 +114,9 @@ def lines_text(records: Records) -> str:
 
 def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
     """The records of a JSON file, also with one per line, and a writer like it."""
+    content = _content(path)
     try:
-        found = _records_in(json.loads(_content(path)))
+        found = _records_in(json.loads(content))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
