@@ -37,9 +37,6 @@ def _of_build(name: str, default: object = None) -> Any:  # noqa: ANN401  as `op
     return option(text, default=None, check=spec.check, panel=spec.panel)
 
 
-_OF_REMEDIES = [one.name for one in VARIANTS.values() if one.remedies]
-
-
 @settings
 class StrategySettings:
     """Options of the strategies, None if they are not given; `STRATEGIES` names those that each one uses."""
@@ -53,7 +50,10 @@ class StrategySettings:
         "Of iou_qou: iou_qou (default), iou, qou, all (also the published decoys); of closed: "
         f"{', '.join(one.name for one in VARIANTS.values() if one.closed)}.",
         default=None,
-        check=(f"one of {', '.join(_OF_REMEDIES)}", _OF_REMEDIES.__contains__),
+        check=(
+            f"one of {', '.join(one.name for one in VARIANTS.values() if one.remedies)}",
+            lambda name: name in VARIANTS and VARIANTS[name].remedies,
+        ),
     )
     guarantee: Literal["choices", "question", "image"] | None = option(
         "Of closed: choices (default), question or image. The rows of a closed answer set share their choices, so "
