@@ -10,7 +10,7 @@ QuestionForm = Literal["text", "programs"]
 class Recipe(NamedTuple):
     """Optimizer, initial learning rate, questions per step, passes over the training questions, and more.
 
-    All models divide the learning rate by 10 after 70% and 90% of the steps; these fractions are ours.
+    Models divide the learning rate by 10 after the fractions of the steps in ``training.settings.DROPS``.
     """
 
     optimizer: Optimizer

@@ -67,7 +67,8 @@ def gqa_score(
         predictions: records with `question_id` (or `questionId`) and `prediction`, or a mapping id -> text.
         references: GQA's question records: a mapping id -> record as in its files, or a list of records with ids.
         choices: id -> record of the lists `valid` and `plausible`, as in GQA's choices files.
-        attentions: records with id and `attention`, or id -> map: square, of any size; ``map[i][j]``: i runs along x.
+        attentions: records with id and `attention`, or id -> attention: all square maps, ``map[i][j]`` with i along
+            x, or all lists of boxes, [left, top, right, bottom, attention] with edges from 0 to 1.
         scene_graphs: image id -> scene graph, as in GQA's files; attentions and scene graphs need each other.
         consistency: True requires that every entailed question has record and prediction; False skips
             consistency; None computes it if all have both, and otherwise counts those that lack one.

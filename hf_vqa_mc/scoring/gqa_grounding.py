@@ -39,7 +39,7 @@ def grounding_scores(columns: Columns, attentions: ById, scene_graphs: Mapping[A
     given = by_question_id("attentions", attentions, "attention")
     regions = _regions(columns, scene_graphs)
     for row in (row for row, name in enumerate(columns["question_ids"]) if name not in given):
-        raise InputError(f"{columns.where(row)} has no attention; expected a map for every balanced question")
+        raise InputError(f"{columns.where(row)} has no attention; expected a map or boxes for every balanced question")
     names, locations = columns["question_ids"], [columns.where(row) for row in range(columns.count)]
     found, are_boxes = checked_attentions([given[name] for name in names], locations)
     scores = np.zeros(columns.count)

@@ -48,7 +48,7 @@ class PredictSettings:
         cli_default=default_output,
     )
     attentions: Path | None = option(
-        "File to write the attention maps of an open-ended model to, as vqa-mc score --inputs attentions reads them.",
+        "File to write an open-ended model's attention to, as maps or boxes, for vqa-mc score --inputs attentions.",
         default=None,
     )
     counterexamples: Path | None = option(

@@ -33,7 +33,7 @@ class PreviewSettings(BenchmarkOptions):
         "A model's predictions in a format of vqa-mc score; its choices are marked.", default=None
     )
     attentions: Path | None = option(
-        "A model's attention maps, written by vqa-mc predict --attentions; drawn on the images.",
+        "A model's attention, written by vqa-mc predict --attentions; drawn on the images.",
         default=None,
     )
     rows: int = option(
