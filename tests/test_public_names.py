@@ -95,6 +95,7 @@ except SystemExit as end:
     assert set(done.stdout.split()) == {"--decoys", "--decoys-from", "--decoys-per-set"}
 
 
+@pytest.mark.slow
 def test_every_help_has_its_examples_and_loads_nothing_heavy():
     code = f"""
 import io, json, os, sys

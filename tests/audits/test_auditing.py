@@ -68,6 +68,7 @@ def test_unordered_choices_have_no_position_heuristics():
     assert not any(gain.name.startswith(("choice ", "last ")) for gain in unplaced.gains)
 
 
+@pytest.mark.slow
 def test_the_blind_pick_is_an_index_of_the_published_choices():
     table, _, _ = planted("question cue", 1.0, 400, 0)
     done = audit(benchmark(table), ProbeSettings(probe_rows=400))

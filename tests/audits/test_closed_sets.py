@@ -147,6 +147,7 @@ def test_rows_that_were_not_evaluated_are_not_scored():
     assert np.isnan(best_assignment(rows, probabilities, 0).scores).tolist() == [True] * 6 + [False] * 6
 
 
+@pytest.mark.slow
 def test_the_audit_states_the_guarantee_and_what_was_measured():
     split = split_of(sets(60))
     done = audit(Benchmark("sets", None, "test", {"test": split}, None, {}), ProbeSettings(probe_rows=200))

@@ -151,6 +151,7 @@ WORDS = st.sampled_from([*CONTRACTIONS, *NUMBERS, *ARTICLES, "cat", "cats", "red
 LETTERS = st.text(st.sampled_from("anthe 10dots'-.,\n"), max_size=12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.text(), LETTERS, st.lists(WORDS, min_size=1, max_size=3).map(" ".join))))
 def test_batch_normalisation_equals_the_official_one(texts):
     expected = [normalize("NFC", text) for text in texts]

@@ -66,6 +66,7 @@ def test_folds_are_balanced_if_all_rows_are_connected():
     assert np.bincount(found).max() < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [pairs, others_answers])
 def test_leaks_between_rows_of_a_set_raise_no_alarm(made):
     split = split_of(made(150))

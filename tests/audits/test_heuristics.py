@@ -82,6 +82,7 @@ some_rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the first call compiles
 @given(some_rows, st.randoms())
 def test_heuristics_do_not_depend_on_the_order_of_choices(rows, rng):
@@ -119,6 +120,7 @@ def audited(bias, strength, size, seed):
     return {name: estimate(one.scores, rng, clusters, one.inflation) for name, one in found.items()}, truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [bias for bias, rule in RULES.items() if rule])
 def test_a_planted_shortcut_is_found_as_large_as_it_is(bias):
     inside = 0
@@ -137,6 +139,7 @@ def test_a_dataset_without_shortcuts_raises_no_alarm():
     assert alarms <= 2
 
 
+@pytest.mark.slow
 def test_priors_do_not_exceed_the_true_gain():
     for seed in range(10):
         results, truth = audited("question cue", 0.6, 2000, seed)

@@ -105,6 +105,7 @@ def test_the_time_limit_is_that_of_the_whole_audit(monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_trained_probes_report_progress_by_fold():
     steps = []
     audit(benchmark(planted("none", 0.0, 100, 0)[0]), ProbeSettings(), lambda *step: steps.append(step))

@@ -123,6 +123,7 @@ def test_rows_of_one_choice_and_texts_without_letters_have_scores():
     assert (scores[1::3] == 1).all()
 
 
+@pytest.mark.slow
 def test_networks_that_run_in_parallel_find_what_they_find_alone():
     context = context_of(centres(300, 0), centres(300, 1))
     together = ran(context, [CHOICES, QUESTION])[0]

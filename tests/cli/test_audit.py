@@ -123,6 +123,7 @@ def test_probes_are_held_to_their_time_and_what_was_not_run_is_reported(run, tmp
     assert "the time limit was reached" in why["logistic regression: choices alone"]
 
 
+@pytest.mark.slow
 def test_probes_find_what_no_heuristic_finds(run, tmp_path):
     result = run("audit", lines(tmp_path / "b.jsonl", "question cue", 0.6), "--json")
     assert result.exit_code == 0, result.output

@@ -109,6 +109,7 @@ def test_every_row_of_the_papers_table_is_asked(generated):
     assert entropy["global_groups"]["lower"] == entropy["local_groups"]["lower"] == 0
 
 
+@pytest.mark.slow
 def test_splits_are_kept_where_files_are_named_after_them(tmp_path):
     graphs = json.loads(EXAMPLE.read_text())
     for split, ids in {"train": list(graphs)[:9], "val": list(graphs)[9:]}.items():

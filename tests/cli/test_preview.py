@@ -168,6 +168,7 @@ def test_files_that_do_not_fit_open_ended_questions_are_rejected(run, answered, 
     assert not (tmp_path / "preview.html").exists()
 
 
+@pytest.mark.slow
 def test_a_remedied_tsv_shows_fallbacks_and_origins(run, tmp_path, untrained_report_probes):
     rows = [
         {"id": n, "question": f"Which {n % 3}?", "image_id": n // 3, "A": f"x{n}", "B": f"y{n}", "answer": "AB"[n % 2]}

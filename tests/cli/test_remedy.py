@@ -103,6 +103,7 @@ def test_an_output_that_cannot_be_is_rejected_before_any_work(run, tmp_path):
     assert (tmp_path / "other.jsonl").read_text("utf-8") == "{}\n"
 
 
+@pytest.mark.slow
 def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_written(
     tmp_path, monkeypatch, untrained_report_probes
 ):

@@ -55,6 +55,7 @@ def cells(out: str, name: str) -> list[list[str]]:
     return [line[1:-1] for line in lines if len(line) > 2 and line[1] == name]
 
 
+@pytest.mark.slow
 def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer):
     code, out, err = transfer(*PAPERS, *SMALL, "--image-data", "image_data.json", "--from-scratch")
     assert code == 0

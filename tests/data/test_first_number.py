@@ -111,6 +111,7 @@ def test_open_questions_and_empty_cells_do_not_tell(tmp_path):
     assert read_benchmark(str(tmp_path / "a.parquet")).test.rows["label"].to_pylist() == [2, 0]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(zero_based=st.lists(st.integers(0, 3), min_size=1, max_size=40), first=st.integers(0, 1))
 def test_no_label_is_read_one_off_in_10_rows_or_more(tmp_path, zero_based, first):

@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -110,6 +111,7 @@ def rows_of(path, **options):
     return {one["question"]: (one["choices"], one["label"]) for one in rows}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(sorted({*LAYOUTS} - {"columns without one letter"})), st.data())  # letters are no positions
 def test_mutated_files_are_read_right_or_refused(tmp_path_factory, name, data):

@@ -97,6 +97,7 @@ def written(path, kind):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lines", "question", "conversations"])
 def test_benchmarks_are_audited_remedied_and_exported(kind, tmp_path, untrained_report_probes):
     path = written(tmp_path / "rows.jsonl", kind)

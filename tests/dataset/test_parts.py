@@ -52,6 +52,7 @@ def test_one_part_is_the_build_of_the_whole(inputs, tmp_path):
     assert {name: tree_bytes(tmp_path / "part")[name] for name in same} == same
 
 
+@pytest.mark.slow
 def test_every_triplet_is_in_one_part_with_its_image_and_the_order_of_the_dataset_is_kept(built, inputs):
     given = pa.concat_tables(pq.read_table(path) for path in sorted(inputs["data_dir"].iterdir())).to_pylist()
     ids = {split: [row["question_id"] for row in rows] for split, rows in rows_of(built).items()}
@@ -155,6 +156,7 @@ def test_an_interrupted_upload_resumes(built, inputs, files, monkeypatch, name):
     assert stored(files, "memory://half/vqa_mc") == tree_bytes(built)
 
 
+@pytest.mark.slow
 def test_an_upload_that_fails_leaves_the_old_dataset(inputs, files, monkeypatch):
     write = Storage.write
 

@@ -44,6 +44,7 @@ def rejected(sets: list[list[str]], reject_at_threshold: bool) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "reject", "accept"),
     [

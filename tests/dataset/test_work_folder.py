@@ -41,6 +41,7 @@ def test_a_link_and_folders_of_the_user_stay(inputs, tmp_path):
     assert {path.name for path in (tmp_path / "disk").iterdir()} == {"empty", ".Trash"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("location", ["disk", "store"])
 def test_a_build_that_is_killed_while_its_work_folder_is_removed_can_be_repeated(
     location, inputs, tmp_path, monkeypatch

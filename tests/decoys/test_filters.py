@@ -99,6 +99,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @examples(max_examples=150)
 @given(
     TEXTS,

@@ -81,6 +81,7 @@ def test_words_that_were_not_in_training_are_skipped_with_a_warning_or_need_thei
             vm.evaluate(other, model=run.model_folder, inputs=["full"], word_vectors=str(word_file))
 
 
+@pytest.mark.slow
 def test_a_choice_outside_the_vocabulary_is_never_picked(made, tmp_path):
     folder, frame, features = made
     run = vm.train(

@@ -113,6 +113,7 @@ def case(request):
     return model, prompts, scores
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.data())
 def test_scores_are_those_of_a_loop_over_tokens(case, data):

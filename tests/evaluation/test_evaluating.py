@@ -268,6 +268,7 @@ def test_a_model_that_always_picks_a_letter_is_described_and_its_next_step_are_a
     assert "rotations=" not in repr(vm.evaluate(worlds.benchmark(), model=AlwaysC(), rotations="all"))
 
 
+@pytest.mark.slow
 def test_what_is_answered_without_the_image_leads_to_an_audit_and_an_image_that_misleads_is_named(tmp_path):
     def reads(prompt):
         right = worlds.benchmark(96).set_index("question").label[prompt.question] if prompt.question else 0

@@ -58,6 +58,7 @@ def test_letters_are_read_from_top_logprobs(served, evaluate):
     assert served.asked == before + 1
 
 
+@pytest.mark.slow
 def test_hundreds_of_requests_with_faults_are_all_answered_once(served, evaluate, monkeypatch):
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     served.fault = lambda number: FAULTS[number // 4 % 5] if number % 4 == 0 else None

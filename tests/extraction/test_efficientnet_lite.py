@@ -51,6 +51,7 @@ def test_the_vector_of_an_image_is_the_mean_of_its_grid(backbone):
     np.testing.assert_allclose(grid.mean(1), backbone.encode(IMAGES), atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.slow
 @needs_packages
 def test_a_cell_of_the_grid_is_affected_most_by_its_part_of_the_image():
     grid = find_backbone("efficientnet-lite1", 8, device="cpu")
@@ -95,6 +96,7 @@ def test_photographs_of_the_same_object_are_nearest_neighbours(backbone, real_da
     assert np.mean([row[0] for row in shared]) > 0.7 > 0.3 > by_chance
 
 
+@pytest.mark.slow
 @needs_packages
 def test_a_checkpoint_s_processor_loads_the_backbone_of_its_training_features(backbone):
     texts = OpenEndedTexts(QuestionWords.of(["what is it"] * 2))

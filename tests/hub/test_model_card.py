@@ -237,6 +237,7 @@ def test_no_text_of_a_record_breaks_the_page_or_its_metadata(tmp_path, text, ste
         check_page(changed(path, text), tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(path=st.sampled_from(PATHS), text=st.text(alphabet=st.characters() | st.sampled_from("`|#-\n\\<")))
 def test_nor_does_random_text(path, text, tmp_path_factory):

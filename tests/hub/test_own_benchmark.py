@@ -90,6 +90,7 @@ def run(*arguments):
     return done.output
 
 
+@pytest.mark.slow
 def test_from_a_csv_to_the_hub_without_a_trick(rows, tmp_path, hub_here):
     benchmark = as_csv(rows, tmp_path)
     assert "No issues." in run("lint", benchmark)

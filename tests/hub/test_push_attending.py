@@ -68,6 +68,7 @@ def answers(name, task):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pushed_model_answers_as_the_folder_does(hub_here, run, name):
     folder, repository = run(name).model_folder, f"ada/{name}"

@@ -122,6 +122,7 @@ def _node(draw, module, maps, answers, rows):
     return [MODULES.index(module) + 1, draw(st.integers(1, 5)), *inputs, *[0] * (2 - count), depth]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(nodes(), min_size=1, max_size=5), st.booleans(), st.integers(0, 99))
 def test_any_mixture_of_layouts_gives_the_results_and_gradients_of_one_by_one(rows, reads_question, seed):

@@ -57,6 +57,7 @@ def test_new_decoys_end_the_closed_sets_of_their_rows(benchmark):
     assert (others["set_id"] == "").all() and (others["set_kind"] == "").all() and others["set_leak"].isna().all()
 
 
+@pytest.mark.slow
 def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
     fixed = vm.remedy(benchmark, guarantee="question")
     fixed.save(tmp_path / "closed")

@@ -56,6 +56,7 @@ def test_of_many_rows_whole_groups_are_judged(monkeypatch):
     assert found.mean.before == pytest.approx(judged(published, published, seed=1).mean.before, abs=0.15)
 
 
+@pytest.mark.slow
 def test_one_new_decoy_is_not_less_plausible_by_more_than_chance():
     published = split(200)
     rows = published.rows.select(["question_id", "image_id", "question", "choices", "label"]).to_pylist()

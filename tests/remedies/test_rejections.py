@@ -120,6 +120,7 @@ def test_a_row_without_decoys_keeps_published_choices_that_are_not_rejected():
     assert "Left out: 1 row since no decoy is left." in " ".join(in_words(made.statistics))
 
 
+@pytest.mark.slow
 def test_a_table_of_verdicts_is_applied_and_reported(tmp_path, untrained_report_probes):
     path = tmp_path / "verdicts.csv"
     table = datasets.Dataset.from_list([*rows()])

@@ -222,6 +222,7 @@ def test_a_file_cut_anywhere_is_never_taken_for_whole(tmp_path, data):
         load_word_vectors(saved(tmp_path, cut))
 
 
+@pytest.mark.slow
 def test_real_glove_is_read_as_gensim_reads_it(real_glove, real_data, tmp_path):
     from gensim.models import KeyedVectors
 

@@ -88,6 +88,7 @@ def stop(step, done, total):
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_the_average_of_the_weights_is_saved_and_survives_an_interruption(toy, grid, tmp_path):
     given = {"features": grid, "epochs": 2, "model_settings": {**SMALL["mac"], "dropout": 0.5}}
     whole = run(toy, tmp_path / "whole", "mac", **given)

@@ -43,6 +43,7 @@ def assert_same_run(one: Path, other: Path):
     assert json.loads((one / "predictions.json").read_text()) == json.loads((other / "predictions.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_model_that_sees_the_image_learns_what_one_that_does_not_cannot(settings, toy_features):
     blind = train(settings(epochs=10))
     seeing = train(
@@ -97,6 +98,7 @@ def test_the_attention_models_train_on_a_grid(settings, toy, tmp_path, model):
     assert again.results == done.record["results"]["test"]
 
 
+@pytest.mark.slow
 def test_dropout_order_and_decoys_come_from_the_seed_alone(settings, tmp_path):
     torch.manual_seed(1)
     first = settings(output=tmp_path / "first")

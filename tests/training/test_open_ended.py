@@ -139,6 +139,7 @@ def test_models_that_see_images_answer_multiple_choice_rows(toy, toy_features, t
     assert found["multiple_choice"]["accuracy"] == pytest.approx(scored["results"]["mc_accuracy"]["accuracy"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_as_one_that_was_not(answered, tmp_path, monkeypatch):
     given = {"model": "lstm-q", "model_settings": {"lstm_size": 8}, "targets": "annotator"}
     whole = train(settings_of(answered, "open", tmp_path / "whole", **given)).record

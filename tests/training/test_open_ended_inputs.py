@@ -338,6 +338,7 @@ def test_bottom_up_learns_from_the_regions_of_a_detector(toy, tmp_path):
     assert answers == [by_id[f"test-{image_id}-0"] for image_id in image_ids]
 
 
+@pytest.mark.slow
 def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):
     folder = run(toy, tmp_path / "run", "bottom-up", features=toy_regions, epochs=0.1).model_folder
     with pytest.raises(InputError, match=r"add features DIR with features of .*-imported-regions, the kind that it"):

@@ -199,6 +199,7 @@ def test_decoys_that_are_correct_answers_make_no_wrong_question() -> None:
     assert sum(count for reason, count in left_out.items() if reason.startswith("mismatch")) > 0
 
 
+@pytest.mark.slow
 @examples(max_examples=50, deadline=None)
 @given(graphs(), st.integers(0, 999))
 def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneGraph, seed: int) -> None:

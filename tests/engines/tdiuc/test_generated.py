@@ -109,6 +109,7 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_checker_detects_an_engine_that(
     fault: str, inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
