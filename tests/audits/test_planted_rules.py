@@ -128,6 +128,8 @@ def test_a_planted_mechanism_is_found_and_named(mechanism):
     assert alarms(benchmark(mechanism))[0] == mechanism
 
 
-@pytest.mark.slow
-def test_shuffled_labels_raise_no_more_alarms_than_the_level_allows():
-    assert sum(bool(alarms(benchmark("none", seed))) for seed in range(100)) <= 5
+@pytest.mark.parametrize(
+    "times", [pytest.param(20, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.exhaustive)]
+)
+def test_shuffled_labels_raise_no_more_alarms_than_the_level_allows(times):
+    assert sum(bool(alarms(benchmark("none", seed))) for seed in range(times)) <= times * 0.05

@@ -162,7 +162,7 @@ def test_four_models_on_three_variants_and_the_printed_commands_work_without_a_n
     assert not (tmp_path / "requests").exists(), (tmp_path / "requests").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_second_run_keeps_the_models(quickstart, quick_recipe):
     _, out, err = quickstart("--json", "--train")
     first, runs = json.loads(out)["models"], Path("vqa_mc_runs")

@@ -191,7 +191,7 @@ def test_sets_prefer_the_same_question_and_smaller_sets_take_what_is_left():
     assert isinstance(found.splits["train"], pa.Table)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_vectors_of_questions_reveal_answers_of_words_seen_once():
     rows = 600
     questions = pa.array([f"word{row}" for row in range(rows)], pa.large_string())
@@ -240,7 +240,7 @@ def test_the_leak_is_0_where_the_question_is_the_same_and_null_where_it_is_not_e
     assert {row["set_leak"] for row in rows_of(built(variant, triplets(rows)))} == {leak}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_frequent_answers_find_partners_among_all_questions_where_similar_ones_have_none():
     questions = [("is it on", "yes", "no"), ("is it off", "no", "yes")]
     rows = []

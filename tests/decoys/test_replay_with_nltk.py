@@ -60,7 +60,7 @@ def nltk_wup(nltk_wordnet: Path) -> Iterator[Wup]:
         yield of_texts
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_decision_on_a_thousand_real_rows_is_nltks(real_cocoqa: Path, real_glove: Path, nltk_wup: Wup) -> None:
     table = read_triplets("cocoqa", real_cocoqa).slice(0, N_TRIPLETS)
     word_vectors = load_word_vectors(str(real_glove))

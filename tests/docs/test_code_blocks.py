@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from hf_vqa_mc.cli import GROUPS
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FIRST_PAGES = {"README": pytest.mark.slow, "getting_started": pytest.mark.slow}  # the others take minutes
 BLOCK = re.compile(r"(?:<!-- (?P<note>[^>]*) -->\n)?```(?P<language>sh|python)\n(?P<code>.*?)```", re.DOTALL)
 
 RUN_PAGE = """\
@@ -41,20 +44,39 @@ def blocks_of(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_parses_and_commands_exist(page):
-    from hf_vqa_mc.verbs import VERBS
+def test_python_parses_and_commands_have_their_options(page):
+    from typer.main import get_command
 
-    commands = {verb.replace("_", " ") for verb in VERBS}
+    from hf_vqa_mc.cli import app
+
+    group = get_command(app)
     for _, language, code in blocks_of(page):
         if language == "python":
             ast.parse(code)
-        for line in re.findall(r"^vqa-mc (.*)", code, re.MULTILINE) if language == "sh" else ():
-            assert any(line == command or line.startswith(f"{command} ") for command in commands), line
+        for line in code.replace("\\\n", " ").splitlines() if language == "sh" else ():
+            if line.startswith("vqa-mc "):
+                words = shlex.split(line, comments=True)
+                end = next((at for at, word in enumerate(words) if word in ("|", "||", "&&", ">", ";")), None)
+                name, *arguments = words[1:end]
+                context = group.make_context("vqa-mc", [name, *arguments])
+                resolved, command, rest = group.resolve_command(context, [name, *arguments])
+                if resolved in GROUPS:
+                    context = command.make_context(resolved, list(rest), parent=context)
+                    resolved, command, rest = command.resolve_command(context, list(rest))
+                command.make_context(resolved, list(rest), parent=context)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, marks=pytest.mark.slow if page.stem in FIRST_PAGES else pytest.mark.exhaustive, id=page.name
+        )
+        for page in PAGES
+        if blocks_of(page)
+    ],
+)
 def test_every_block_runs(page, quickstart_dataset, part_of_easy_vqa, preloaded, tmp_path, request):
     blocks = [block for block in blocks_of(page) if not block[0].startswith("not run: ")]
     if any(note == "needs real data: cocoqa" for note, *_ in blocks):

@@ -77,7 +77,7 @@ def test_the_index_for_language_models_names_every_page():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(find_spec("easy_vqa") is None, reason="the package easy-vqa is not installed")
 @pytest.mark.parametrize("path", sorted(DOCS.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs(path, quickstart_dataset, part_of_easy_vqa, tmp_path, monkeypatch):

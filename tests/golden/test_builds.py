@@ -10,14 +10,17 @@ import pytest
 from tests.golden.builds import GROUPS, group
 from tests.golden.rewrite import golden, plain
 
-SLOW = {"triplets", "easyvqa", "gqa", "cocoqa"}
-"""Groups that take half a minute or more."""
+MARKS = {
+    "triplets": pytest.mark.slow,
+    "gqa": pytest.mark.slow,
+    "easyvqa": pytest.mark.exhaustive,
+    "cocoqa": pytest.mark.exhaustive,
+}
+"""Of whole easy-VQA and COCO-QA, which take a minute, the part of easy-VQA and `tests.dataset` have a sample."""
 
 
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in GROUPS]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in GROUPS])
 def test_builds_are_the_same(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if name.startswith("easyvqa"):
         pytest.importorskip("easy_vqa", reason="easy-VQA is not installed (extra demo)")

@@ -21,6 +21,7 @@ def longer(text, image):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("untrained_report_probes")
 def test_longer_candidates_of_a_model_do_not_become_a_shortcut_and_are_asked_for_once(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     table = planted("length", 0.35, ROWS, 0)[0].select(COLUMNS).to_pandas()
