@@ -21,7 +21,7 @@ from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VE
 from hf_vqa_mc.engines.vocabulary import with_article
 
 QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
-VERIFY, BOTH = wordings("verify attribute"), wordings("logical attribute")["both"]
+VERIFY, LOGICAL = wordings("verify attribute"), wordings("logical attribute")
 CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), detailed_types("choose attribute")
 HINTS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
 """Types whose values give away something about another type: a dark coat is not white."""
@@ -117,7 +117,7 @@ def _verify_form(image: ImageContext, kind: str, value: str, reference: Referenc
             return "verifyAttrThis", "this"
         if rng.happens(0.2):
             return "verifyAttrK", "look"
-    return "verifyAttr", "color" if kind == "color" else "any"
+    return "verifyAttr", kind if kind in VERIFY and (kind not in DOING or attribute.verb) else "any"
 
 
 def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -137,13 +137,13 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         both = (Step("verify", pair, (last,)) for pair in chosen)
         program = (*reference.program, *both, Step("and", (), (last + 1, last + 2)))
         clause = any(image.ontology.attributes[value].verb or kind == MATERIAL for kind, value in chosen)
-        detailed, patterns = ("verifyAttrAnd", BOTH[:1] + BOTH[2:]) if clause else ("verifyAttrs", BOTH)
+        detailed, form = ("verifyAttrAnd", "clause") if clause else ("verifyAttrs", "both")
         ordered = sorted(chosen, key=lambda pair: pair[0] == MATERIAL)
         one_text, other_text = (image.predicate(*pair) for pair in ordered)
         slots = slots_of(reference) | {"one": one_text, "other": other_text}
         local = "05-" + "_".join(sorted(value for _, value in chosen))
         full = _what_it_is(image, key, chosen, answers)
-        yield Draft(detailed, program, "", patterns, slots, full, local).yes_no(answers == [YES, YES])
+        yield Draft(detailed, program, "", LOGICAL[form], slots, full, local).yes_no(answers == [YES, YES])
 
 
 def _two_values(

@@ -177,7 +177,7 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         of_picture = image.kinds[target] in WORDS["pictures"]  # on which side of the picture
         slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
         program = then(reference.program, "choose rel", image.names[direct], *options, side)
-        patterns = CHOOSE["side"][:1] if sides and of_picture else CHOOSE["side" if sides else "any"]
+        patterns = CHOOSE["side of a picture" if sides and of_picture else "side" if sides else "any"]
         full, local = _states(image, subject, relation, target), f"13-{image.names[given]}_{image.names[direct]}"
         yield Draft("relChooser", program, SHORT.get(relation, relation), patterns, slots, full, local)
 
