@@ -128,6 +128,7 @@ def test_a_number_that_is_counted_from_labels_never_holds_the_rows_own():
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.slow
 def test_chances_sum_to_one_and_what_is_no_choice_has_none():
     table = pa.table(
         {

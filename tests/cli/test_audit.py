@@ -226,6 +226,7 @@ def test_in_python_the_verdict_comes_first_and_the_ten_strongest_shortcuts_follo
     assert " --guarantee" not in repr(result)
 
 
+@pytest.mark.slow
 def test_against_an_earlier_release_it_shows_what_changed_and_fails_on_regressions(run, tmp_path):
     old, new = (lines(tmp_path / f"{name}.jsonl", "length", share) for name, share in (("old", 0.1), ("new", 0.6)))
     assert run("audit", old, "--no-probes", "--output", "old").exit_code == 0

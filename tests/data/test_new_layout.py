@@ -87,6 +87,7 @@ def test_it_is_audited_and_exported(starred, tmp_path):
     assert rows.loc[1, ["A", "B", "C", "answer"]].tolist() == ["red 1", "blue 1 and so on", "green 1", "B"]
 
 
+@pytest.mark.slow
 def test_it_is_remedied_in_its_own_layout(starred, tmp_path, untrained_report_probes):
     vm.remedy(starred, output=tmp_path / "remedied.parquet", variant="iou", force=True)
     before, after = (vm.read_benchmark(path).test.rows for path in (starred, tmp_path / "remedied.parquet"))

@@ -144,6 +144,7 @@ def test_the_statistics_are_described_in_sentences():
         assert expected in text, expected
 
 
+@pytest.mark.slow
 @given(question=st.text(min_size=1), choice=st.text(min_size=1))
 def test_special_characters_of_a_dataset_are_escaped(question, choice):
     example = {

@@ -94,6 +94,7 @@ def test_the_column_survives_common_operations(built, tmp_path):
     assert all(image["bytes"] for image in embedded["image"].to_pylist())
 
 
+@pytest.mark.slow
 def test_another_process_can_open_the_addresses(built, tmp_path):
     with_images(load(built, "made_iou_qou", split="test"), built).save_to_disk(tmp_path / "saved")
     code = """

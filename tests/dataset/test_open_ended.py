@@ -93,6 +93,7 @@ def test_each_parquet_file_can_be_read_alone(built, tmp_path):
     assert stored["entailed"]["_type"] == "Sequence"
 
 
+@pytest.mark.slow
 def test_all_that_the_sources_can_have_lies_in_one_folder(built):
     inventory = read_inventory(built)
     configs = {name for entry in inventory["sources"].values() for name in entry["configs"]}

@@ -123,6 +123,7 @@ def stored(files, url):
     return {name.removeprefix(f"{folder}/"): files.cat_file(name) for name in files.find(folder)}
 
 
+@pytest.mark.slow
 def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwrite(built, inputs, files):
     result = vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
     assert result.url == "memory://bench/vqa_mc"
@@ -137,6 +138,7 @@ def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwri
         result.load()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["write", "copy"])
 def test_an_interrupted_upload_resumes(built, inputs, files, monkeypatch, name):
     store = getattr(Storage, name)

@@ -82,6 +82,7 @@ NUMBERS = st.floats(-4, 4, width=32).map(lambda number: round(number, 3))
 ROW = st.lists(NUMBERS, min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @examples(max_examples=80)
 @given(
     st.lists(ROW, min_size=2, max_size=7),

@@ -175,6 +175,7 @@ def test_wrong_models_addresses_and_methods_are_named(served, evaluate):
     assert served.asked == 0
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_writes_to_a_folder_of_its_own(served, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 

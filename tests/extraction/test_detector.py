@@ -29,6 +29,7 @@ def regions_of(detector, *images):
     return detector.encode_prepared([detector.prepare(image) for image in images])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [(90, 70), (50, 90), (200, 40)])
 def test_regions_are_the_boxes_scores_and_labels_that_transformers_finds(folders, name, size):

@@ -19,6 +19,7 @@ MARKS = {
 """Of whole easy-VQA and COCO-QA, which take a minute, the part of easy-VQA and `tests.dataset` have a sample."""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in GROUPS])
 def test_builds_are_the_same(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:

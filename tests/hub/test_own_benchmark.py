@@ -131,6 +131,7 @@ def test_a_remedied_folder_has_its_images_whatever_it_was(form, rows, tmp_path, 
     assert {one["path"] for one in images} == {f"{n:03d}.png" for n in range(ROWS // 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [as_csv, as_jsonl, as_parquet_folder, as_records])
 def test_a_benchmark_that_is_only_audited_is_pushed_as_it_is(form, rows, tmp_path, hub_here):
     given = form(rows, tmp_path)
@@ -182,6 +183,7 @@ def test_rows_that_are_not_read_are_not_left_out_silently(rows, tmp_path, hub_he
         vm.push("dataset", NAME, folder="odd.jsonl")
 
 
+@pytest.mark.slow
 def test_results_of_benchmarks_with_the_same_name_keep_apart(rows, tmp_path):
     (tmp_path / "other").mkdir()
     for folder in (tmp_path, tmp_path / "other"):

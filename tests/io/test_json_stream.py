@@ -103,6 +103,7 @@ def test_a_file_without_each_list_once_is_refused(content: bytes, message: str) 
         _items_of_lists(content)
 
 
+@pytest.mark.slow
 def test_of_several_lists_only_a_window_is_in_memory() -> None:
     many = ", ".join(['{"id": 1, "bbox": [1, 2, 3, 4]}'] * 100_000)
     content = f'{{"images": [{many}], "annotations": [{many}], "categories": []}}'.encode()
@@ -201,6 +202,7 @@ def test_a_very_long_record_is_not_scanned_again_at_every_piece(monkeypatch: pyt
     assert len(reads) < 20
 
 
+@pytest.mark.slow
 def test_only_a_window_of_the_file_is_in_memory() -> None:
     record = json.dumps({"question": "what is this", "choices": ["a", "b"]})
     content = f"[{', '.join([record] * 200_000)}]".encode()

@@ -16,6 +16,7 @@ def count(folder: Path) -> None:
             (folder / "count").write_text(str(number + 1))
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_holds_a_lock_whose_file_is_removed_each_time(tmp_path):
     (tmp_path / "count").write_text("0")
     processes = [get_context("spawn").Process(target=count, args=(tmp_path,)) for _ in range(PROCESSES)]

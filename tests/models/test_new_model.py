@@ -64,6 +64,7 @@ def bilinear():
     del MODELS["bilinear"]
 
 
+@pytest.mark.slow
 def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeypatch):
     import datasets
     from typer.testing import CliRunner

@@ -61,6 +61,7 @@ def test_texts_without_common_terms_have_an_empty_embedding():
     assert not space.texts.any() and not space.questions.any()
 
 
+@pytest.mark.slow
 def test_removed_rows_widen_the_interval_as_much_as_they_differ_from_sample_to_sample():
     """The interval of the change by removing rows contains the true change in about 95 of 100 samples."""
     rng, covered, true = np.random.default_rng(0), [], 0.32 - 0.25 - (0.40 - 0.25)

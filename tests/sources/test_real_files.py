@@ -99,6 +99,7 @@ def test_visual_genome_is_divided_around_the_real_split_of_visual7w(real_data: P
     assert all(split_of[image] == visual7w[image] for image in shared)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
 def test_visual_genome_is_read_from_an_archive_with_folders_named_like_files(real_data: Path, tmp_path: Path) -> None:
     shutil.copy(real_data / "visual_genome" / "hfdummy__question_answers_v1.2.0.zip", tmp_path)

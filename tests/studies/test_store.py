@@ -140,6 +140,7 @@ while page := study.next_page(annotator):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_study_and_every_acknowledged_answer_survives_kill_9(tmp_path):
     path = worlds.new_study(tmp_path, rows=400, per_page=20, annotators=2, conditions="full")
     command = [sys.executable, "-c", ANNOTATE, path]

@@ -138,6 +138,7 @@ def test_words_that_are_not_utf8_stay_distinct(tmp_path):
     assert rows[0].tolist() == [3, 4]
 
 
+@pytest.mark.slow
 def test_files_longer_than_a_block_are_read_whole_and_lines_counted(tmp_path):
     line = b" ".join([b"0.123456789"] * 100)
     count = 2 * BLOCK // len(line)

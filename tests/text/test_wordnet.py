@@ -116,6 +116,7 @@ def test_a_phrase_is_covered_when_any_of_its_words_is():
     assert not wordnet_covers([])
 
 
+@pytest.mark.slow
 def test_the_package_needs_no_nltk_to_score():
     code = "import sys; from hf_vqa_mc.text.similarity import wup; wup('a', 'b'); print('nltk' in sys.modules)"
     done = subprocess.run(

@@ -124,6 +124,7 @@ def changed(lines, **values):
     return [{**lines[0], **values}, *lines[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

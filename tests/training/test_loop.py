@@ -272,6 +272,7 @@ def test_a_folder_with_something_else_is_left_alone(settings, tmp_path):
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.txt"]
 
 
+@pytest.mark.slow
 def test_fine_tuning_begins_where_the_checkpoint_ended(settings, tmp_path):
     first = train(settings(epochs=10))
     again = settings(

@@ -76,6 +76,7 @@ def test_reports_and_card_show_both_accuracies(settings, dataset):
     assert "### By answer type" in card
 
 
+@pytest.mark.slow
 def test_the_best_choice_of_an_open_ended_model_is_measured_alike(settings, dataset, tmp_path):
     run = train(settings(dataset=dataset, model="bow-q", word_vectors=None, model_settings={}))
     found = run.record["results"]["test"]

@@ -157,6 +157,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(answered, tmp_path, monkeyp
     assert resumed["results"] == whole["results"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_trained_further_with_its_own_vocabulary(answered, tmp_path):
     first = train(settings_of(answered, "open", tmp_path / "first", answers=3))
     given = {"init_from": str(first.model_folder), "epochs": 1}
@@ -210,6 +211,7 @@ def test_a_checkpoint_in_half_precision_predicts(answered, tmp_path):
     assert vm.predict(run.model_folder, str(answered), "open", split="validation").results["questions"] == 60
 
 
+@pytest.mark.slow
 def test_an_open_ended_model_is_transferred(answered, tmp_path):
     recipe = {"model": "bow-q", "epochs": 2, "batch_size": 20, "optimizer": "adam"}
     tuning = {"epochs": 1, "batch_size": 20, "optimizer": "adam"}

@@ -370,6 +370,7 @@ def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box, share
     assert gqa_score({"1": "lamp"}, {"1": record}, **given)["grounding"] == pytest.approx(0.8 * share, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_attention_of_a_backbone_that_crops_is_to_boxes_inside_the_crop(toy, tmp_path):
     pictures = toy_dataset.draw(tmp_path / "pictures", sum(toy_dataset.IMAGES.values()))
     backbone = str(tiny_models.resnet(tmp_path / "tiny-resnet"))

@@ -164,6 +164,7 @@ def test_fine_tuning_changes_words_as_the_pretraining_did(recipe, fine_tuning, t
     assert json.loads(path.read_text())["settings"]["first_words"] == 2
 
 
+@pytest.mark.slow
 def test_the_same_word_vectors_are_required(recipe, fine_tuning, tmp_path):
     args = recipe()
     done = transfer(args, fine_tuning, targets=TARGETS[:1])
