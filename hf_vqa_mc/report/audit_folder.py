@@ -2,8 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
-from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.atomic import json_bytes, published
 from hf_vqa_mc.io.hub_folder import file_name
-from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
+from hf_vqa_mc.report.pages import staged_report
 from hf_vqa_mc.report.plain_text import interval, percent, points
 from hf_vqa_mc.report.report import report_html
 from hf_vqa_mc.result import Step
@@ -91,18 +90,6 @@ def publication(
         return []
     title = re.sub(r"[\W_]+", "-", path.resolve().name.split(".")[0], flags=re.ASCII).strip("-") or "benchmark"
     return [Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": name(str(path)), **given})]
-
-
-@contextmanager
-def staged_report(
-    folder: Path, kind: FolderKind, contents: Mapping[str, bytes], overwrite: bool = False
-) -> Iterator[tuple[Staged, list[Path]]]:
-    """Write the files of a report by name, for `publish_together`; the folder is created if missing."""
-    folder.parent.mkdir(exist_ok=True)
-    with new_folder(folder, kind, overwrite) as new:
-        for name, content in contents.items():
-            (new.tree / name).write_bytes(content)
-        yield new, [folder / name for name in contents]
 
 
 def write_audit(

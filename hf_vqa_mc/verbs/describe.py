@@ -84,9 +84,8 @@ class DescribeResult(OutputResult):
 
     def to_pandas(self) -> Frame:
         """One row per headline number: figure, number, and the value of each dataset; fractions."""
-        from hf_vqa_mc.report.description import headline_numbers
-
-        rows = [[figure.name, name, *values] for figure, name, values in headline_numbers(self.description)]
+        figures = self.description.figures
+        rows = [[one.figure.name, name, *values] for one in figures for name, values in one.numbers.items()]
         return frame_of(rows, columns=["figure", "number", *self.description.names], dtype=object)
 
     def table(self, figure: str, dataset: int = 0) -> Frame:

@@ -268,8 +268,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     if settings.output is not None and strategy.config is not None and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
     from hf_vqa_mc.remedies.judgement import judge  # these are slow to import
-    from hf_vqa_mc.report.audit_folder import staged_report
     from hf_vqa_mc.report.judgement import judgement_figures
+    from hf_vqa_mc.report.pages import staged_report
     from hf_vqa_mc.report.remedy_folder import report_contents
     from hf_vqa_mc.text.embeddings import embedding_families
 
