@@ -171,7 +171,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         The shortcuts with their gains, findings and verdict; written to ``output`` if given.
 
     Raises:
-        InputError: the benchmark, word vectors, features or language model cannot be used.
+        InputError: the benchmark, word vectors or features cannot be used.
     """
     from hf_vqa_mc.data.reading import load
 
