@@ -4,12 +4,13 @@ import io
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hf_vqa_mc.errors import printable, python_names
+from hf_vqa_mc.text.tables import HTML_ROWS, TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +23,6 @@ FAILED = 3
 """Exit code of a command that worked, and found a threshold exceeded or a check failed."""
 REPR_WIDTH = 120
 """Columns of a result's ``repr``."""
-HTML_ROWS = 40
-"""Maximum number of rows of a table in a notebook; rows in the middle are left out."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +132,31 @@ class Result(ABC):
                 yield Text(printable(text(part))) if isinstance(part, str) else part
 
     def _repr_html_(self) -> str:
-        """The main table, followed by the lines of the report."""
-        lines = [part for part in self.report() if isinstance(part, str | Step)]
-        table: str = self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format="{:.4g}".format)
-        return table + in_html(lines)
+        """The report; without a table in it, the main table first."""
+        html = []
+        for part in self.report():
+            if isinstance(part, Step):
+                html.append(f"<p>{escape(python_names(part.why))}: <code>{escape(part.call)}</code></p>")
+            elif isinstance(part, TextTable):
+                html.append(part.to_html())
+            elif isinstance(part, str) and part.strip():
+                html.append(f"<p>{escape(python_names(part.strip()))}</p>")
+        if not any(part.startswith("<table") for part in html):
+            html[:0] = [self.to_pandas().to_html(index=False, max_rows=HTML_ROWS, float_format="{:.4g}".format)]
+        return "".join(html)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutputResult(Result):
+    """The result of a verb that writes it to the option ``output``, if that is given."""
+
+    written: tuple[Path, ...] = field(default=(), kw_only=True)  #: the files
+
+    def saved(self, settings: Any) -> Self:  # noqa: ANN401  of any verb
+        """This result after it was written to the ``output`` of the settings, if there is one."""
+        if settings.output is None:
+            return self
+        return replace(self, written=tuple(self.save(settings.output, settings.overwrite)))
 
 
 def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None = None) -> Frame:  # noqa: ANN401
@@ -144,16 +164,3 @@ def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None
     import pandas as pd
 
     return pd.DataFrame(rows, columns=columns, dtype=dtype)
-
-
-def in_html(parts: "Iterable[RenderableType | Step]", table: str = "") -> str:
-    """A report for notebooks: its lines as paragraphs, with the HTML ``table`` in place of its table."""
-    return "".join(
-        f"<p>{escape(python_names(part.strip()))}</p>"
-        if isinstance(part, str)
-        else f"<p>{escape(python_names(part.why))}: <code>{escape(part.call)}</code></p>"
-        if isinstance(part, Step)
-        else table
-        for part in parts
-        if str(part).strip()
-    )

@@ -204,7 +204,7 @@ class Audit:
 
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
-    """Find the shortcuts of the audited split; raises InputError if vectors, features or language model are unusable.
+    """Find the shortcuts of the audited split; raises InputError if word vectors or features are unusable.
 
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.

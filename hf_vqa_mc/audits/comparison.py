@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
 
-FILES = ("word_vectors", "features", "language_model")  # settings with paths; audit.json has their last part
+FILES = ("word_vectors", "features")  # settings with paths; audit.json has their last part
 COUNTS = ("rows", "images", "choices", "chance", "exact_sets")
 FIGURES = ("accuracy", "gain", "low", "high", "cross_fitted_gain", "cross_fitted_low", "cross_fitted_high")
 

@@ -39,9 +39,6 @@ class ProbeOptions:
         default=None,
         check=FOLDER,
     )
-    language_model: str | None = option(
-        "Causal language model (folder or Hub name) used as a text-only probe.", default=None
-    )
     seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ class Prediction:
     name: str = ""  # unique name, such as ``longest choice``
     sees: ProbeInputs = ProbeInputs.CHOICES
     sentence: str = ""  # continues "A strategy that ...": ``picks the longest choice``
-    trained: bool = False  # whether it is a fitted model or a language model, not a count
+    trained: bool = False  # whether it is a fitted model, not a count
     fitted: bool = False  # whether it is fitted on labels of the training split, or with ``folds`` of audited rows
 
     @property

@@ -2,9 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,11 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
-from hf_vqa_mc.io.atomic import Staged, json_bytes, new_folder, published
+from hf_vqa_mc.io.atomic import json_bytes, published
 from hf_vqa_mc.io.hub_folder import file_name
-from hf_vqa_mc.io.outputs import FolderKind
-from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
+from hf_vqa_mc.report.pages import staged_report
 from hf_vqa_mc.report.plain_text import interval, percent, points
 from hf_vqa_mc.report.report import report_html
 from hf_vqa_mc.result import Step
@@ -37,7 +34,6 @@ TABLE_NOTE = (
     "all inputs is no shortcut."
 )
 CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
-STRONGEST = 10  # maximum number of shortcuts in a notebook
 COLUMNS = ("accuracy", "gain", "95% interval", "cross-fitted")  # of the table of shortcuts
 OF_EACH = 20  # maximum number of example rows per reason
 BIASED = "high bias: question and choices predict the target"
@@ -96,34 +92,18 @@ def publication(
     return [Step("Publish it", "push", ("dataset", f"NAMESPACE/{title}"), {"folder": name(str(path)), **given})]
 
 
-@contextmanager
-def staged_report(
-    folder: Path, kind: FolderKind, contents: Mapping[str, bytes], overwrite: bool = False
-) -> Iterator[tuple[Staged, list[Path]]]:
-    """Write the files of a report by name, for `publish_together`; the folder is created if missing."""
-    folder.parent.mkdir(exist_ok=True)
-    with new_folder(folder, kind, overwrite) as new:
-        for name, content in contents.items():
-            (new.tree / name).write_bytes(content)
-        yield new, [folder / name for name in contents]
-
-
 def write_audit(
     folder: Path,
     done: Audit,
-    progress: Progress = silent,
     steps: Sequence[Step] = (),
     overwrite: bool = False,
     changes: Sequence[str] = (),
 ) -> list[Path]:
     """Write an audit atomically: report.html with steps and changes since a release, audit.json and rows.parquet."""
-    progress("writing the report", 0, 1)
     figures = done.as_json()
     page = report_html(figures, _examples(done), steps, changes)
     contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(done)}
-    written = published(staged_report)(folder, AUDITED, contents, overwrite)
-    progress("writing the report", 1, 1)
-    return written
+    return published(staged_report)(folder, AUDITED, contents, overwrite)
 
 
 def _examples(done: Audit) -> list[Example]:
@@ -165,27 +145,6 @@ def shortcut_table(done: Audit) -> TextTable:
     lines = [(gain.name, *_cells(gain, len(headings))) for gain in shown]
     lines.append(("chance", _chance(done), *[""] * (len(headings) - 1)))
     return TextTable.of(("shortcut", *headings), lines)
-
-
-_LEFT, _RIGHT = '<td style="text-align:left">', '<td style="text-align:right">'
-
-
-def gain_table(done: Audit) -> str:
-    """The HTML table of the strongest shortcuts, with a bar of each one's gain, pale unless it is significant."""
-    strongest = [gain for gain in done.gains if gain.sees.is_shortcut][:STRONGEST]
-    widest = max([0.01, *(one.estimate.high for one in strongest)])
-    headings, rows = _headings(done), []
-    for gain in strongest:
-        sees, cells = gain.sees, "".join(f"{_RIGHT}{cell}" for cell in _cells(gain, len(headings)))
-        names = f'{escape(gain.name)}{_LEFT}<span style="color:{sees.colour}">&#9679;</span> {sees.label}'
-        width, opacity = 180 * max(gain.estimate.gain, 0.0) / widest, 1 if gain.alarm else 0.35
-        bar = f"height:10px;width:{width:.0f}px;background:{sees.colour};opacity:{opacity}"
-        drawn = f'<td style="text-align:left;min-width:190px"><div style="{bar}"></div>'
-        rows.append(f'<tr title="{escape(gain.result)}">{_LEFT}{names}{cells}{drawn}</tr>')
-    chance = f"{_LEFT}chance{_LEFT}{_RIGHT}{_chance(done)}{'<td>' * len(headings)}"
-    head = "<th>".join(("shortcut", "sees", *headings, ""))
-    table = f"<table><thead><tr><th>{head}</tr></thead><tbody>{''.join(rows)}<tr>{chance}</tr></tbody></table>"
-    return f"{table}<p>The {len(rows)} strongest of {len(done.gains)} strategies; report.to_pandas() has all.</p>"
 
 
 def _chance(done: Audit) -> str:

@@ -83,19 +83,9 @@ def heading(done: Comparison) -> dict[str, str]:
 
 def comparison_html(done: Comparison, tables: Mapping[str, TextTable]) -> str:
     """The leaderboard: self-contained, deterministic, and safe with malicious names; the best run comes first."""
-    best = sorted(done.lines, key=lambda line: -line.accuracy.mean)
     values: dict[str, Any] = {
         "facts": {name: plain(text, 120) for name, text in heading(done).items()},
-        "board": [
-            {
-                "name": plain(line.run, 120),
-                "about": "" if line.against_baseline else "baseline",
-                "accuracy": line.accuracy,
-                "change": line.against_baseline and line.against_baseline.difference,
-                "style": "after" if line.against_baseline else "after calm",
-            }
-            for line in best
-        ],
+        "lines": sorted(done.lines, key=lambda line: -line.accuracy.mean),
         "chance": done.chance,
         "tables": [table_values(title, table.columns, table.texts) for title, table in tables.items()],
         "notes": [plain(note) for note in explanations(done)],

@@ -1,7 +1,6 @@
 """One table of a benchmark before and after a remedy: in terminals, JSON, pages and notebooks."""
 
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,10 +188,3 @@ def _listed(title: str, texts: Sequence[str]) -> list[str]:
 def text_table(figures: Iterable[Figure]) -> TextTable:
     """The table in a terminal, with the names of probes below their accuracies."""
     return TextTable.of(HEADINGS, [[cell.replace(" (", "\n(", 1) for cell in one.cells] for one in figures])
-
-
-def html_table(figures: Iterable[Figure]) -> str:
-    """The table in a notebook."""
-    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in one.cells) + "</tr>" for one in figures)
-    heads = "".join(f"<th>{name}</th>" for name in HEADINGS)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"

@@ -2,15 +2,19 @@
 
 import base64
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hf_vqa_mc.audits.figures.figure import number_text
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.io.atomic import Staged, new_folder
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.report import plain_text
 from hf_vqa_mc.report.charts import colour_styles, drawing_styles
-from hf_vqa_mc.report.examples import ORIGIN, TYPE, Example, kind_legends
+from hf_vqa_mc.report.examples import Example, kind_legends
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
@@ -51,7 +55,8 @@ def rendered(
         loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     filters = ("percent", "points", "interval", "count", "plain", "breakable")
-    environment.filters |= {"letter": letter, **{name: getattr(plain_text, name) for name in filters}}
+    environment.filters |= {"letter": letter, "number_text": number_text}
+    environment.filters |= {name: getattr(plain_text, name) for name in filters}
     ours = {"policy": policy, "style": Markup(rules), "script": Markup(code), "data": as_data(data)}
     return environment.get_template(template).render(**values, **ours)
 
@@ -66,6 +71,19 @@ def table_values(
         "heads": [(plain(name), name in texts) for name in columns],
         "rows": [list(map(plain, cells)) for cells in zip(*columns.values(), strict=True)],
     }
+
+
+@contextmanager
+def staged_report(
+    folder: Path, kind: FolderKind, contents: Mapping[str, bytes], overwrite: bool = False
+) -> Iterator[tuple[Staged, list[Path]]]:
+    """Write the files of a report by name, for `publish_together`; the folder is created if missing."""
+    folder.parent.mkdir(exist_ok=True)
+    with new_folder(folder, kind, overwrite) as new:
+        for name, content in contents.items():
+            (new.tree / name).parent.mkdir(exist_ok=True)
+            (new.tree / name).write_bytes(content)
+        yield new, [folder / name for name in contents]
 
 
 def as_data(value: object) -> str:
@@ -98,11 +116,6 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
         facts["model accuracy"] = f"{share} ({sum(rights):,} of {len(rights):,})"
     if any(example.attention is not None for example in examples):
         facts["orange on images"] = "model’s attention"
-    cards = []
-    for one in examples:
-        about = (plain(one.note, ORIGIN), plain(one.question_type, TYPE), plain(one.question_id, TYPE))
-        sets = {kind: list(map(one.choice, indices)) for kind, indices in one.by_kind()}
-        pictures = picture_values(one.images, PREVIEW_SIDE, attention=one.attention)
-        cards.append({"question": plain(one.question), **pictures, "about": [*filter(None, about)], "sets": sets})
+    cards = [(one, picture_values(one.images, PREVIEW_SIDE, attention=one.attention)) for one in examples]
     values = {"title": plain(title, 200), "facts": facts, "cards": cards, "legends": kind_legends()}
     return rendered("preview.html.jinja", values)

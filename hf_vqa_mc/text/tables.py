@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
+HTML_ROWS = 40  # maximum number of rows of a table in a notebook; rows in the middle are left out
 FOLDED = 12  # width above which a text may be folded before columns move to a further table
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -111,6 +112,15 @@ class TextTable(NamedTuple):
         lines = [map(plain, self.columns), ["---" if name in self.texts else "--:" for name in self.columns]]
         lines += [map(plain, line) for line in zip(*self.columns.values(), strict=True)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def to_html(self) -> str:
+        """The table in HTML, for notebooks."""
+        import pandas as pd
+
+        columns = {name: [one_line(cell) for cell in column] for name, column in self.columns.items()}
+        with pd.option_context("display.max_colwidth", None):
+            html: str = pd.DataFrame(columns).to_html(index=False, max_rows=HTML_ROWS)
+        return html
 
     def to_latex(self) -> str:
         """The table as a LaTeX ``tabular`` with the rules of the package ``booktabs``."""

@@ -1,7 +1,7 @@
 """``hf_vqa_mc.audit`` and ``vqa-mc audit``: which shortcuts solve a multiple-choice benchmark."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,9 @@ from hf_vqa_mc.audits.settings import AUDITED, ProbeOptions, ProbeSettings
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
-from hf_vqa_mc.io.progress import Progress, silent
+from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import option, overwrite_option, settings, subset, verb
-from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of, in_html
+from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report, frame_of
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
@@ -59,12 +59,11 @@ class AuditSettings(ProbeOptions, BenchmarkOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AuditResult(Result):
+class AuditResult(OutputResult):
     """The shortcuts of a benchmark, its findings, and the verdict."""
 
     audit: "Audit"
     settings: AuditSettings
-    written: tuple[Path, ...] = ()
     earlier: Mapping[str, Any] | None = None  #: content of ``against``
 
     @cached_property
@@ -148,14 +147,7 @@ class AuditResult(Result):
         """
         return frame_of([gain.as_json() for gain in self.audit.gains])
 
-    def _repr_html_(self) -> str:
-        """The verdict, the strongest shortcuts with a bar of their gains over random guessing, and the report."""
-        from hf_vqa_mc.report.audit_folder import gain_table
-
-        rest = [part for part in self.report() if str(part).strip() != self.verdict]
-        return in_html([self.verdict, *rest], gain_table(self.audit))
-
-    def save(self, path: str | Path, overwrite: bool = False, progress: Progress = silent) -> list[Path]:
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, audit.json and rows.parquet to a folder."""
         from hf_vqa_mc.io.redaction import public_name
         from hf_vqa_mc.report.audit_folder import next_steps, write_audit
@@ -163,7 +155,7 @@ class AuditResult(Result):
         check_report_folder(Path(path), AUDITED, "output", self.settings.paths, overwrite)
         steps = next_steps(self.settings, self.audit, public_name)  # without folders of absolute paths
         changes = [check.line for check in self.changes]
-        return write_audit(Path(path), self.audit, progress, steps, overwrite, changes)
+        return write_audit(Path(path), self.audit, steps, overwrite, changes)
 
 
 @verb(
@@ -179,7 +171,7 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         The shortcuts with their gains, findings and verdict; written to ``output`` if given.
 
     Raises:
-        InputError: the benchmark, word vectors, features or language model cannot be used.
+        InputError: the benchmark, word vectors or features cannot be used.
     """
     from hf_vqa_mc.data.reading import load
 
@@ -194,7 +186,4 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
     probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), load(settings, progress)
     from hf_vqa_mc.audits import auditing  # slow to import
 
-    done = AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier=earlier)
-    if settings.output is None:
-        return done
-    return replace(done, written=tuple(done.save(settings.output, settings.overwrite, progress)))
+    return AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier).saved(settings)

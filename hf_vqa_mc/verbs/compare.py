@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
 from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes, frame_bytes
 
 if TYPE_CHECKING:
@@ -65,13 +65,12 @@ class CompareSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(Result):
+class CompareResult(OutputResult):
     """Two or more runs on the same questions, and runs of vqa-mc train."""
 
     comparison: "Comparison | None"  #: None with runs of vqa-mc train only
     settings: CompareSettings
     trained: Sequence[dict[str, Any]] = ()  #: see `evaluation.comparison.trained_run`
-    written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
         """What the runs share, a table with a line per run, the breakdown, notes, and the files."""

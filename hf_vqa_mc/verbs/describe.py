@@ -9,7 +9,7 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
 
 if TYPE_CHECKING:
     import datasets
@@ -59,12 +59,11 @@ class DescribeSettings(BenchmarkOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DescribeResult(Result):
+class DescribeResult(OutputResult):
     """The figures of one dataset, or of two."""
 
     description: "Description"
     settings: DescribeSettings
-    written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
         """The headline numbers of each figure, notes, and the written files."""
@@ -85,9 +84,8 @@ class DescribeResult(Result):
 
     def to_pandas(self) -> Frame:
         """One row per headline number: figure, number, and the value of each dataset; fractions."""
-        from hf_vqa_mc.report.description import headline_numbers
-
-        rows = [[figure.name, name, *values] for figure, name, values in headline_numbers(self.description)]
+        figures = self.description.figures
+        rows = [[one.figure.name, name, *values] for one in figures for name, values in one.numbers.items()]
         return frame_of(rows, columns=["figure", "number", *self.description.names], dtype=object)
 
     def table(self, figure: str, dataset: int = 0) -> Frame:
@@ -138,7 +136,4 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
         datasets.append(read_data(other, progress))
     if captions is not None:
         datasets = [replace(data, captions=(of_images(data.images, captions),)) for data in datasets]
-    done = DescribeResult(describe_data(datasets, figures, progress), settings)
-    if settings.output is None:
-        return done
-    return replace(done, written=tuple(done.save(settings.output, settings.overwrite)))
+    return DescribeResult(describe_data(datasets, figures, progress), settings).saved(settings)

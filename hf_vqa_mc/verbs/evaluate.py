@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EvaluateResult(Result):
+class EvaluateResult(OutputResult):
     """A model's accuracy with each input."""
 
     evaluation: "Evaluation"
     settings: EvaluateSettings
-    written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
         """A table with a line per input, notes, and the files."""

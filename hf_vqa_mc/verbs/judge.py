@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.evaluation.settings import RESULTS, VERDICTS, JudgeSettings
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Frame, Report, Result
+from hf_vqa_mc.result import Frame, OutputResult, Report
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeResult(Result):
+class JudgeResult(OutputResult):
     """The verdicts of a judge on the decoys of a benchmark."""
 
     judgement: "Judgement"
     settings: JudgeSettings
-    written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
         """A table with a line per group of decoys, notes, and the files."""

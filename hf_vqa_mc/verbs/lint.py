@@ -1,6 +1,6 @@
 """``hf_vqa_mc.lint`` and ``vqa-mc lint``: faults of single rows of a benchmark, with their locations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,7 +8,7 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import FAILED, Frame, Report, Result
+from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
 
@@ -52,12 +52,11 @@ class LintSettings(BenchmarkOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LintResult(Result):
+class LintResult(OutputResult):
     """The issues of a benchmark."""
 
     linting: "Linting"
     settings: LintSettings
-    written: tuple[Path, ...] = ()
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -161,11 +160,9 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
         check_output_file(settings.output, "--output", settings.inputs, settings.overwrite)
     known = None if settings.ignore is None else read_known(settings.ignore)
     try:
-        result = LintResult(lint_benchmark(settings, known, settings.skip_images, progress), settings)
+        linting = lint_benchmark(settings, known, settings.skip_images, progress)
     except NoChoices as error:
         raise InputError(
             f"{error}; of open-ended questions vqa-mc describe shows repeated rows, and rows in two splits"
         ) from error
-    if settings.output is None:
-        return result
-    return replace(result, written=tuple(result.save(settings.output, settings.overwrite)))
+    return LintResult(linting, settings).saved(settings)

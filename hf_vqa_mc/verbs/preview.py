@@ -1,7 +1,7 @@
 """``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -11,7 +11,7 @@ from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, SEED, default_of, flag_of, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
 
 if TYPE_CHECKING:
     from hf_vqa_mc.report.examples import Example
@@ -53,14 +53,13 @@ class PreviewSettings(BenchmarkOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreviewResult(Result):
+class PreviewResult(OutputResult):
     """Sample questions of a benchmark."""
 
     title: str
     examples: "list[Example]"
     settings: PreviewSettings
     notes: tuple[str, ...] = ()  #: on rows and images that were not read
-    written: tuple[Path, ...] = ()
 
     @cached_property
     def unreadable(self) -> dict[str, str]:
@@ -153,7 +152,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
         if not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file():
             raise
         settings.check_applies(OF_ANSWERS, "an open-ended config")
-        return _written(_answered(settings))
+        return _answered(settings).saved(settings)
     split = benchmark.test
     picked = picks_of(split, settings.predictions) if settings.predictions else {}
     rows = drawn_rows(split.rows.num_rows, settings.rows, settings.seed)
@@ -161,15 +160,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     attentions = attentions_of(names, split.location, settings.attentions) if settings.attentions else {}
     examples = examples_of(split, rows, picked=picked, attentions=attentions)
     title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
-    result = _written(PreviewResult(title, examples, settings, benchmark.notes))
-    progress("writing", 1, 1)
-    return result
-
-
-def _written(result: PreviewResult) -> PreviewResult:
-    """The result after its page was written, if wanted."""
-    output = result.settings.output
-    return result if output is None else replace(result, written=tuple(result.save(output, result.settings.overwrite)))
+    return PreviewResult(title, examples, settings, benchmark.notes).saved(settings)
 
 
 def _answered(settings: PreviewSettings) -> PreviewResult:

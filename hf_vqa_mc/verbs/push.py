@@ -139,24 +139,6 @@ class PushResult(Result):
         """One row per file: path and bytes."""
         return frame_of(self.to_dict()["files"], columns=["path", "bytes"])
 
-    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
-        """Write the files to a folder, as they are sent."""
-        from shutil import copyfile
-
-        from hf_vqa_mc.io.atomic import new_folder
-        from hf_vqa_mc.io.outputs import FolderKind
-
-        with new_folder(Path(path), FolderKind("vqa-mc push"), overwrite) as new:
-            for file in self.shipment.files:
-                target = new.tree / file.path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if isinstance(file.content, bytes):
-                    target.write_bytes(file.content)
-                else:
-                    copyfile(file.content, target)
-            new.publish()
-        return [Path(path, file.path) for file in self.shipment.files]
-
 
 @verb(
     PushSettings,

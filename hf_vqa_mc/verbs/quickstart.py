@@ -1,9 +1,8 @@
 """``hf_vqa_mc.quickstart`` and ``vqa-mc quickstart``: the main job on a small real dataset, offline."""
 
-import contextlib
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,49 +21,35 @@ TYPES, SHAPES = ("color", "shape", "yes/no"), ("circle", "rectangle", "triangle"
 CAPTION = "answers: from the choices alone; color, shape, yes/no: from question and choices, by type of question"
 PROBE_ROWS = 1_000
 """Rows that the audit's probes are trained on; 5,000 find the same shortcuts and take 77 instead of 25 CPU seconds."""
-MODELS = {"mlp-a": "MLP-A", "mlp-ia": "MLP-IA", "mlp-qa": "MLP-QA", "mlp-iqa": "MLP-IQA"}
-TRAINED_ON = {"easyvqa_iou": "IoU", "easyvqa_qou": "QoU", SHOWN: "IoU+QoU"}
-RECIPE: Mapping[str, Any] = {
-    "epochs": 5.0,
-    "optimizer": "adam",
-    "learning_rate": 0.003,
-    "model_settings": {"hidden_size": 512, "dropout": 0.2},
-}
-"""Chosen on held-out training images, where MLP-IQA on IoU+QoU reaches 78.6% with it, 76.3% with sgd at 0.1 instead,
-78.8% with twice the hidden units, 78.6% after 8 epochs; with the paper's dropout of 0.5 80.0% after 25 epochs."""
 
 
 @settings
 class QuickstartSettings:
     """Build easy-VQA with six kinds of decoys and measure how many questions are answered without the image.
 
-    The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed. --train also
-    trains small models, which takes some minutes; an interrupted run resumes.
+    The 48,248 questions and 5,000 images come with the package easy-vqa; no network is needed.
     """
 
     output: Path | None = option(
-        "Dataset folder, created or extended; report and models are written next to it.",
+        "Dataset folder, created or extended; the report is written next to it.",
         default=None,
         cli_default=Path("vqa_mc"),
     )
     overwrite: bool = overwrite_option()
-    train: bool = option("Also train the papers' MLPs on each variant.", default=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuickstartResult(Result):
-    """The built dataset, accuracies of blind heuristics, the audit's report, and models if trained."""
+    """The built dataset, accuracies of blind heuristics, and the audit's report."""
 
     settings: QuickstartSettings
     built: BuildResult
     figures: Mapping[str, Mapping[str, Any]]
     """config -> rows, choices, chance, answer_prior, question_answer_prior, and the last one by_type"""
     audit_report: Path
-    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """model -> config -> accuracy, stderr, interval, chance and checkpoint; empty unless trained"""
 
     def report(self) -> Report:
-        """Accuracies of blind heuristics and models, and next steps."""
+        """Accuracies of blind heuristics, and next steps."""
         from hf_vqa_mc.scoring.table import score_cell
 
         n_rows = self.figures[SHOWN]["rows"]
@@ -76,10 +61,6 @@ class QuickstartResult(Result):
         yield TextTable.of(("config", "chance", "answers", *TYPES), lines)
         about, rest = self._texts().split("%%\n")
         yield about
-        if self.models:
-            yield "Trained models: accuracy on the test questions in %, with 95% intervals"
-            yield self._model_table()
-            yield "Inputs: A = answers, I = image (16x16 pixels), Q = question.\n"
         yield f"{next_steps(self.built.output, SHOWN)}\n"
         yield rest.rstrip("\n")
 
@@ -88,16 +69,11 @@ class QuickstartResult(Result):
         from jinja2 import Template
 
         output, closed = self.built.output, self.figures[CLOSED]
-        checkpoint = ""
-        if self.models:
-            checkpoint = str(Path(self.models["mlp-iqa"][SHOWN]["checkpoint"]).relative_to(output.parent))
         template = Template((Path(__file__).parent / "quickstart.jinja").read_text("utf-8"), trim_blocks=True)
         text: str = template.render(
             name=output.name,
             quoted_name=shlex.quote(output.name),
             shown=SHOWN,
-            checkpoint=checkpoint,
-            quoted_checkpoint=shlex.quote(checkpoint),
             audit_report=self.audit_report,
             closed=CLOSED,
             closed_rows=f"{closed['rows']:,}",
@@ -106,16 +82,6 @@ class QuickstartResult(Result):
         )
         return text
 
-    def _model_table(self) -> TextTable:
-        from hf_vqa_mc.scoring.table import score_cell, with_interval
-
-        lines = []
-        for model, configs in self.models.items():
-            found = (configs[name] for name in TRAINED_ON)
-            lines.append((MODELS[model], *(with_interval(one["accuracy"], one["interval"]) for one in found)))
-        lines.append(("chance", *(score_cell(self.figures[name]["chance"]) for name in TRAINED_ON)))
-        return TextTable.of(("model", *TRAINED_ON.values()), lines)
-
     def to_dict(self) -> dict[str, Any]:
         """All figures; fractions."""
         return {
@@ -123,7 +89,6 @@ class QuickstartResult(Result):
             "load_from": str(self.built.output.parent),
             "configs": {name: dict(found) for name, found in self.figures.items()},
             "report": str(self.audit_report),
-            "models": {model: dict(configs) for model, configs in self.models.items()},
         }
 
     def to_pandas(self) -> Frame:
@@ -137,7 +102,7 @@ class QuickstartResult(Result):
 
 @verb(QuickstartSettings, "vqa-mc quickstart --output vqa_mc")
 def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
-    """Build, count, audit and optionally train.
+    """Build, count and audit.
 
     Returns:
         The dataset, accuracies of blind heuristics on it, and the audit's report.
@@ -170,8 +135,7 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
     progress("auditing random decoys", 0, 1)
     report = _audit(built, settings)
     progress("auditing random decoys", 1, 1)
-    models = _train_models(built, settings, progress) if settings.train else {}
-    return QuickstartResult(settings, built, figures, report, models)
+    return QuickstartResult(settings, built, figures, report)
 
 
 def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
@@ -214,47 +178,3 @@ def _audit(built: BuildResult, settings: QuickstartSettings) -> Path:
 
     done = audit(load(BenchmarkOptions(str(built.output), AUDITED), silent), ProbeSettings(probe_rows=PROBE_ROWS))
     return write_audit(_report_folder(built.output), done, overwrite=settings.overwrite)[0]
-
-
-def _train_models(built: BuildResult, settings: QuickstartSettings, progress: Progress) -> dict[str, dict[str, Any]]:
-    """Train each model on each variant, or resume an earlier call."""
-    import torch
-
-    from hf_vqa_mc.data.dataset_images import dataset_images
-    from hf_vqa_mc.extraction.extraction import extract_features
-    from hf_vqa_mc.training.loop import train
-    from hf_vqa_mc.training.settings import TrainingSettings
-
-    found: dict[str, dict[str, Any]] = {model: {} for model in MODELS}
-    with contextlib.chdir(built.output.parent), contextlib.ExitStack() as after:  # as in its command
-        after.callback(torch.set_num_threads, torch.get_num_threads())
-        torch.set_num_threads(1)  # such small models are no faster with more
-        dataset, runs = built.output.name, Path(f"{built.output.name}_runs")
-        todo = [(config, model, runs / f"{config}-{model}") for config in TRAINED_ON for model in MODELS]
-        images = dataset_images(dataset, SHOWN)
-        output = Path("vqa_mc_features")
-        features = extract_features(images, backbone="pixels", output=output, progress=progress).folder
-        words = _write_one_hot_vectors(runs / "one_hot_words.txt", built)
-        for done, (config, model, run) in enumerate(todo):
-            progress("training models", done, len(todo))
-            seen = {"features": features} if "i" in model.removeprefix("mlp-") else {}
-            given = {"word_vectors": str(words), **RECIPE, **seen}
-            trained = train(TrainingSettings(dataset=dataset, config=config, output=run, model=model, **given), silent)
-            tested = trained.record["results"]["test"]
-            reported = {key: tested.get(key) for key in ("accuracy", "stderr", "interval", "chance")}
-            found[model][config] = {**reported, "checkpoint": str(trained.model_folder.absolute())}
-        progress("training models", len(todo), len(todo))
-    return found
-
-
-def _write_one_hot_vectors(path: Path, built: BuildResult) -> Path:
-    """Word vectors with one dimension per word of the training split."""
-    from hf_vqa_mc.io.atomic import write_bytes
-    from hf_vqa_mc.text.normalisation import words
-
-    train = built.load(SHOWN)["train"]
-    texts = {*train["question"], *(text for choices in train["choices"] for text in choices)}
-    known = sorted({word for text in texts for word in words(text)})
-    lines = [f"{word} {' '.join(str(int(word == other)) for other in known)}" for word in known]
-    write_bytes(path, "\n".join([f"{len(known)} {len(known)}", *lines, ""]).encode())
-    return path

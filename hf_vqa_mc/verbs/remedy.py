@@ -23,7 +23,7 @@ from hf_vqa_mc.remedies.strategies import (
     recommended,
     strategy_of,
 )
-from hf_vqa_mc.result import FAILED, Frame, Report, Result, Step, frame_of, in_html
+from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report, Step, frame_of
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -87,7 +87,7 @@ class RemedySettings(BenchmarkOptions, StrategySettings):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RemedyResult(Result):
+class RemedyResult(OutputResult):
     """A remedied benchmark, what was changed, and report probes before and after."""
 
     benchmark: "Benchmark"  #: the published benchmark
@@ -97,7 +97,6 @@ class RemedyResult(Result):
     figures: "list[Figure]"  #: the table of the benchmark before and after
     settings: RemedySettings
     unjudged: str = ""  #: why there is no comparison
-    written: tuple[Path, ...] = ()
 
     @property
     def better(self) -> bool | None:
@@ -219,11 +218,6 @@ class RemedyResult(Result):
         """One row per report probe: accuracy before and after, change of its distance from chance, and ``harmed``."""
         return frame_of([] if self.comparison is None else self.comparison.as_json()["probes"])
 
-    def _repr_html_(self) -> str:
-        from hf_vqa_mc.report.judgement import html_table
-
-        return in_html(self.report(), html_table(self.figures))
-
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
         from hf_vqa_mc.dataset.writing import check_output
@@ -274,8 +268,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     if settings.output is not None and strategy.config is not None and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
     from hf_vqa_mc.remedies.judgement import judge  # these are slow to import
-    from hf_vqa_mc.report.audit_folder import staged_report
     from hf_vqa_mc.report.judgement import judgement_figures
+    from hf_vqa_mc.report.pages import staged_report
     from hf_vqa_mc.report.remedy_folder import report_contents
     from hf_vqa_mc.text.embeddings import embedding_families
 

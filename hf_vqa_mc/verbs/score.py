@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from hf_vqa_mc.data.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
 from hf_vqa_mc.scoring import OF_PREDICTIONS, SCHEMES
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ScoreSettings(ColumnOptions):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreResult(Result):
+class ScoreResult(OutputResult):
     """The scores of a model's predictions."""
 
     settings: ScoreSettings
@@ -101,7 +101,6 @@ class ScoreResult(Result):
     results: dict[str, dict[str, Any]]  #: result by scheme
     left_out: int | None = None  #: number of questions without a prediction, with ``partial``
     unparsed: int | None = None  #: number of texts that name no choice, with ``free_text``
-    written: tuple[Path, ...] = ()
 
     @property
     def annotations(self) -> "Annotations":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, FRACTION, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
@@ -42,12 +42,11 @@ class StudyResultsSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudyResultsResult(Result):
+class StudyResultsResult(OutputResult):
     """The results of a study."""
 
     done: "Finished"
     summary: dict[str, Any]
-    written: tuple[Path, ...] = ()
 
     def report(self) -> Report:
         """The table, the attention checks, the files, and how to use them."""
@@ -123,5 +122,4 @@ def study_results(settings: StudyResultsSettings, progress: Progress) -> StudyRe
 
     with closing(Study(settings.study)) as study:
         done = finished(study, settings.passed)
-        written = done.write(settings.output, settings.overwrite) if settings.output else []
-        return StudyResultsResult(done, done.summary(), tuple(written))
+        return StudyResultsResult(done, done.summary()).saved(settings)

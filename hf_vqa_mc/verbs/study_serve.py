@@ -1,9 +1,8 @@
 """``hf_vqa_mc.study_serve`` and ``vqa-mc study serve``: the web pages of a study."""
 
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,21 +64,20 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> StudyServeR
 
     Raises:
         InputError: the file is not a study, or the port cannot be used.
-        MissingExtra: the server is not installed.
     """
     from hf_vqa_mc.studies.store import Study
-    from hf_vqa_mc.studies.web import application, bound_socket, run
+    from hf_vqa_mc.studies.web import Pages, Server
 
-    with closing(Study(settings.study)) as study:
-        listening = bound_socket(settings.host, settings.port)
-        address = (settings.url or f"http://{settings.host}:{listening.getsockname()[1]}").rstrip("/")
+    with (
+        closing(Study(settings.study)) as study,
+        Server(Pages(study, joinable=not settings.links), settings.host, settings.port) as server,
+    ):
+        address = (settings.url or f"http://{settings.host}:{server.server_address[1]}").rstrip("/")
         paths = [f"join/{study.settings.join}"]
         if settings.links:
             paths = [f"a/{token}/" for token in study.tokens(settings.links)]
-
-        def ready() -> None:
-            sys.stdout.write("".join(f"{address}/{path}\n" for path in paths))
-            sys.stdout.flush()
-
-        run(partial(application, study, joinable=not settings.links), listening, ready)
+        sys.stdout.write("".join(f"{address}/{path}\n" for path in paths))
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
         return StudyServeResult(dict(study.progress()))

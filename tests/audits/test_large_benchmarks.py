@@ -41,7 +41,7 @@ def test_pruning_evaluates_all_rows():
     )
 
 
-def test_where_no_probe_can_be_fitted_a_language_model_is_evaluated_on_all_rows():
+def test_where_no_probe_can_be_fitted_the_cosines_are_evaluated_on_all_rows():
     context = context_of(planted("none", 0.0, 50, 0)[0], folds=np.zeros(50, np.int8))
     context.evaluated = 10
     assert len(context.tested) == 50

@@ -126,7 +126,7 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     page = result._repr_html_()
     for name, before, after in (one.cells for one in result.figures):
         assert name.split()[0] in repr(result)
-        assert f"<tr><td>{name}</td><td>{before}</td><td>{after}</td></tr>" in page
+        assert "\n".join(f"      <td>{cell}</td>" for cell in (name, before, after)) in page
     assert all(f"<p>{html.escape(line)}</p>" in page for line in in_words(result.statistics))
     assert list(tmp_path.iterdir()) == []
     assert vm.audit(result.dataset, probes=False).to_dict()["rows"] == 80

@@ -361,14 +361,6 @@ def test_python_lists_what_a_push_would_send(built, tmp_path, hub_here):
     tree = as_sent(hub_here, built)
     assert dict(zip(*result.to_pandas().T.to_numpy(), strict=True)) == {path: len(tree[path]) for path in tree}
     assert repr(result).splitlines()[-1].endswith("; nothing was sent")
-    written = result.save(tmp_path / "copy")
-    assert tree_bytes(tmp_path / "copy") == tree
-    assert {str(path.relative_to(tmp_path / "copy")) for path in written} == tree.keys()
-    (tmp_path / "copy" / "README.md").write_text("mine")
-    with pytest.raises(InputError, match=r"changed after vqa-mc push wrote them: README.md; .* with --overwrite"):
-        result.save(tmp_path / "copy")
-    result.save(tmp_path / "copy", overwrite=True)
-    assert tree_bytes(tmp_path / "copy") == tree
 
 
 @pytest.mark.parametrize(

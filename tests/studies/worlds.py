@@ -2,9 +2,10 @@
 
 import io
 import random
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -13,8 +14,7 @@ from PIL import Image
 import hf_vqa_mc as vm
 from hf_vqa_mc.studies.kind import Item
 from hf_vqa_mc.studies.store import Page, Study
-from hf_vqa_mc.studies.web import application
-from tests.report import served
+from hf_vqa_mc.studies.web import Pages, Server
 
 CHOICES = ("red", "green", "blue", "black")
 
@@ -82,6 +82,14 @@ def answer_all(study: Study, annotators: int, seed: int | None = None) -> None:
             answer_page(study, annotator, page, None if seed is None else seed + number)
 
 
-def serving(study: Study, joinable: bool = True) -> AbstractContextManager[str]:
+@contextmanager
+def serving(study: Study, joinable: bool = True) -> Iterator[str]:
     """Serve a study on a free port of this computer, in a thread, until the end of the block; the address."""
-    return served.serving(partial(application, study, joinable))
+    with Server(Pages(study, joinable), "127.0.0.1", 0) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -224,6 +224,10 @@ class Found:
     table: Table = field(default_factory=dict)  # columns of texts, integers, floats or `Share`; None: an empty cell
     why: str = ""  # why it does not apply to the dataset
 
+    def rows(self, most: int) -> list[tuple[Any, ...]]:
+        """The first rows of the table."""
+        return list(zip(*(column[:most] for column in self.table.values()), strict=True))
+
 
 Sides: TypeAlias = Sequence[tuple[str, Found]]  # name of each dataset and what was found
 
@@ -302,6 +306,12 @@ class Described(NamedTuple):
 
     figure: Figure
     sides: Sides
+
+    @property
+    def numbers(self) -> dict[str, list[Number | None]]:
+        """Each headline number, and its value in each dataset."""
+        names = dict.fromkeys(name for _, found in self.sides for name in found.numbers)
+        return {name: [found.numbers.get(name) for _, found in self.sides] for name in names}
 
 
 @dataclass(frozen=True, eq=False)

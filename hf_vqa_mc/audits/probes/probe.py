@@ -37,11 +37,11 @@ class Skipped(Exception):
 class Probe:
     """The declaration of a strategy; ``PROBES.add(Probe(...))`` adds one to every audit."""
 
-    name: str  # unique; settings in braces are filled in: ``language model {language_model}``
+    name: str  # unique
     sees: ProbeInputs  # inputs of the strategy
     sentence: str  # continues "A strategy that ...": ``picks the longest choice``
     run: "Callable[[Context], Prediction | None]"  # None if all choices tie in all rows
-    trained: bool = False  # whether it is a fitted model or a language model, not a count
+    trained: bool = False  # whether it is a fitted model, not a count
     fitted: bool = False  # whether it is fitted on labels, of the training split or of other audited rows
     cost: int = 0  # probes with a lower cost run first
     setting: str | None = None  # field of `ProbeSettings` that enables it; None if it always runs
@@ -204,15 +204,15 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Predicti
     with _started(context, [one for one in wanted if one.one_thread]) as started:
         for index, probe in enumerate(wanted):
             context.progress("probes", index, len(wanted))
-            context.running = name = probe.name.format_map(vars(settings))
+            context.running = probe.name
             try:
                 made = started[probe.name].result() if probe.one_thread else probe.run(context)
             except Skipped as reason:
-                not_run.append(NotRun(name, str(reason)))
+                not_run.append(NotRun(probe.name, str(reason)))
                 continue
             if made is not None:
-                found.append(replace(made, name=name, sees=probe.sees, sentence=probe.sentence, trained=probe.trained,
-                                     fitted=probe.fitted))  # fmt: skip
+                shared = ("name", "sees", "sentence", "trained", "fitted")
+                found.append(replace(made, **{name: getattr(probe, name) for name in shared}))
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run
 
