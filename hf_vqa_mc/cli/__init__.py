@@ -138,6 +138,7 @@ def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _print_line(f"warning: {message}")
+                warnings.filterwarnings("ignore", module=r"PIL\.")  # about unusual images
                 code = run(*arguments, **options)
         except (Exception, KeyboardInterrupt) as error:
             code = _reported(error)
