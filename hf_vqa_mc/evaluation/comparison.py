@@ -1,6 +1,6 @@
 """Runs side by side: accuracies and paired differences with intervals and tests, overall and by group.
 
-A run is a folder of vqa-mc evaluate or a file of vqa-mc score --per-question; runs of vqa-mc train are only listed.
+A run is a folder of vqa-mc evaluate or a file of vqa-mc score --per-question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,8 @@ from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, differ
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
-from hf_vqa_mc.scoring.table import score_cell, with_interval
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import one_line
-from hf_vqa_mc.text.tables import TextTable
 
 POWER = 0.8  # probability with which the minimum detectable difference is found
 MOST_GROUPS = 1000
@@ -36,10 +34,8 @@ MOST_GROUPS = 1000
 ACCURACY = "mc_accuracy"  # the metric of vqa-mc evaluate, named as in vqa-mc score
 CLUSTER, QUESTION_TYPE = "cluster", "question_type"
 SCORED = "a file of vqa-mc score --per-question --output FILE"
-EXPECTED = f"a folder of vqa-mc evaluate or vqa-mc train, or {SCORED}"
+EXPECTED = f"a folder of vqa-mc evaluate, or {SCORED}"
 LONGEST_NAME = 100
-RECORDS = ("best/training.json", "training.json")
-"""The record of a run of vqa-mc train, from its folder or from its checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +60,7 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
         if not path.exists():
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
     if len(paths) < 2:
-        raise InputError(f"RUNS: expected two or more, each {EXPECTED}; runs of vqa-mc train are only listed")
+        raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
     if twice := [one for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]:
         raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
     if any(path.is_dir() for path in paths):
@@ -152,46 +148,6 @@ def _check_same_benchmark(one: Run, other: Run) -> None:
         a, b = one.benchmark[name], other.benchmark[name]
         if a and b and PurePath(a).name != PurePath(b).name:
             raise InputError(f"{differ}: the {name} is {shown(a)} and {shown(b)}; compare runs of one benchmark")
-
-
-def is_trained(path: Path) -> bool:
-    """Whether a path is a run folder or a checkpoint of vqa-mc train."""
-    return any((path / name).is_file() for name in RECORDS)
-
-
-def trained_run(path: Path) -> dict[str, Any]:
-    """The result of a run of vqa-mc train on its test split, else on its validation split; it has no question's score.
-
-    Run (its folder), tested (config and split), model, metric, mean and interval (fractions), chance, questions; None
-    if unknown.
-    """
-    record = read_json(next(path / name for name in RECORDS if (path / name).is_file()))
-    if not record.get("finished", True):
-        raise InputError(f"{path}: the training is not finished; run it again to resume it")
-    split, measured = list(record["results"].items())[-1]
-    interval, chance = measured.get("interval"), measured.get("chance")
-    return {
-        "run": one_line(public_name(str(path))),
-        "tested": one_line(f"{record['config']}, {split}"),
-        "model": one_line(record["model"]),
-        "metric": one_line(measured.get("metric", "accuracy")),
-        "mean": float(measured["accuracy"]),
-        "interval": interval and list(map(float, interval)),
-        "chance": chance and float(chance),
-        "questions": measured.get("questions"),
-    }
-
-
-def trained_table(runs: Sequence[Mapping[str, Any]]) -> TextTable:
-    """A row per run of `trained_run`, in percent with 95% intervals; without columns that are empty."""
-    texts = ("run", "tested", "model", "metric")
-    columns = {name: [str(run[name]) for run in runs] for name in texts}
-    columns |= {
-        "%": [with_interval(run["mean"], run["interval"]) for run in runs],
-        "chance": [score_cell(run["chance"]) for run in runs],
-        "questions": ["" if run["questions"] is None else f"{run['questions']:,}" for run in runs],
-    }
-    return TextTable({name: cells for name, cells in columns.items() if any(cells)}, texts, ("run", "tested"))
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,6 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
             "example": prompts.text(FULL, 0),
         }
         folder = RunFolder(settings.output, run)
-        folder.check_results(jobs)
         if hasattr(model, "check_words"):
             model.check_words(prompts.texts(jobs))
         some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
