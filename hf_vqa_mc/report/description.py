@@ -36,7 +36,7 @@ def number_table(done: Description) -> TextTable:
         "number": [name for _, name, _ in rows],
         **{name: [number_text(values[at]) for _, _, values in rows] for at, name in enumerate(done.names)},
     }
-    return TextTable(columns, ("figure", "number"), ("figure", "number"))
+    return TextTable(columns, ("figure", "number"))
 
 
 def _drawing(one: Described) -> Drawing | None:
