@@ -118,7 +118,8 @@ class _Limited(io.RawIOBase):
     """The content of a ``raw`` file, with a limit if it is packed; reports how much of the raw file is read."""
 
     def __init__(self, file: Any, raw: IO[bytes], location: str) -> None:  # noqa: ANN401  a raw file or one of a packing
-        self._file, self._raw, self._location, self.name = file, raw, location, Path(location).name
+        self._file, self._raw, self._location = file, raw, location
+        self.name = file.name if isinstance(file, zipfile.ZipExtFile) else Path(location).name
         self._size = os.fstat(raw.fileno()).st_size
         self._most = math.inf if file is raw else max(FREE, RATIO * self._size)
         self._count = self._reported = 0
