@@ -16,6 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy._core import multiarray, numeric  # type: ignore[attr-defined,unused-ignore]
 from numpy.typing import NDArray
 from pyarrow import csv
 
@@ -189,8 +190,9 @@ def _encoded(text: str, encoding: str) -> bytes:
 _ADMITTED: dict[str, Callable[..., Any]] = {
     "numpy ndarray": np.ndarray,
     "numpy dtype": _dtype,
-    **{f"numpy.core.multiarray {name}": getattr(np._core.multiarray, name) for name in ("_reconstruct", "scalar")},
-    "numpy.core.numeric _frombuffer": np._core.numeric._frombuffer,  # type: ignore[attr-defined]
+    "numpy.core.multiarray _reconstruct": multiarray._reconstruct,
+    "numpy.core.multiarray scalar": multiarray.scalar,
+    "numpy.core.numeric _frombuffer": numeric._frombuffer,
     "_codecs encode": _encoded,
     **{f"{module} frozenset": frozenset for module in ("builtins", "__builtin__")},
     "__builtin__ bytes": bytes,
