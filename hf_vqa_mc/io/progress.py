@@ -38,7 +38,7 @@ def interactive_progress() -> AbstractContextManager[Progress]:
 
 @contextmanager
 def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
-    """Progress of commands: bars on a terminal, lines elsewhere, and records of the package's loggers; none if quiet."""
+    """Progress of commands: bars on a terminal, lines elsewhere, and log records; none if quiet."""
     if quiet:
         yield silent
         return

@@ -192,7 +192,7 @@ _ADMITTED: dict[str, Callable[..., Any]] = {
     "numpy dtype": _dtype,
     "numpy.core.multiarray _reconstruct": multiarray._reconstruct,
     "numpy.core.multiarray scalar": multiarray.scalar,
-    "numpy.core.numeric _frombuffer": numeric._frombuffer,
+    "numpy.core.numeric _frombuffer": numeric._frombuffer,  # type: ignore[attr-defined]
     "_codecs encode": _encoded,
     **{f"{module} frozenset": frozenset for module in ("builtins", "__builtin__")},
     "__builtin__ bytes": bytes,
