@@ -154,7 +154,7 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     Raises:
         InputError: a run cannot be read, or the runs are of different benchmarks or have no question in common.
     """
-    from hf_vqa_mc.evaluation.comparison import compared, read_runs
+    from hf_vqa_mc.evaluation.comparison import Comparison, read_runs
     from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.outputs import check_output_files
 
@@ -162,7 +162,7 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     check_output_files(outputs, settings.runs, settings.overwrite)
     progress("reading runs", 0, 1)
     runs = read_runs(settings.runs, settings.input, settings.metric)
-    done = CompareResult(compared(runs, settings.baseline, settings.by), settings)
+    done = CompareResult(Comparison(runs, settings.baseline, settings.by), settings)
     progress("reading runs", 1, 1)
     contents: dict[Path, bytes] = {}
     if settings.output is not None:
