@@ -15,11 +15,11 @@ from sphinx.pycode import ModuleAnalyzer
 
 import hf_vqa_mc as vm
 from hf_vqa_mc import recipe
-from hf_vqa_mc.cli import PANELS, app
+from hf_vqa_mc.cli import app
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.options import inner_type, spec_of
-from hf_vqa_mc.verbs import VERBS
+from hf_vqa_mc.verbs import PANELS
 from hf_vqa_mc.version import __version__
 
 project = "hf_vqa_mc"
@@ -64,7 +64,7 @@ def commands():
     tree = typer.main.get_command(app)
     for panel, names in PANELS.items():
         yield f"\n## {panel}"
-        for verb in (verb for name in names for verb in VERBS if verb == name or verb.startswith(f"{name}_")):
+        for verb in names:
             first, *second = verb.split("_", 1)
             command = tree.commands[first].commands[second[0]] if second else tree.commands[first]
             yield from command_section(getattr(vm, verb).verb, command)

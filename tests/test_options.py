@@ -223,15 +223,6 @@ def test_a_result_is_text_and_html():
     assert "&lt;b&gt;house&lt;/b&gt;" in done._repr_html_() and "<b>house" not in done._repr_html_()
 
 
-def test_config_is_an_argument_or_an_option():
-    assert '"config": "qou"' in typed("house", "--config", "qou", "--json")[0].stdout
-    assert '"config": "qou"' in typed("house", "qou", "--json")[0].stdout
-    done, _ = typed("house", "iou", "--config", "qou")
-    assert str(done.exception) == "CONFIG iou and --config qou: give one of them"
-    done, _ = typed("house", "--config", "run.yaml")
-    assert "give YAML files with --settings" in str(done.exception)
-
-
 def test_the_verbs_have_few_options():
     counts = {name: len(fields(getattr(vm, name).verb.settings)) for name in VERBS}
     table = "\n".join(f"{name:24}{count:4}" for name, count in counts.items())

@@ -16,8 +16,7 @@ from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.schema import checked_rows
 from hf_vqa_mc.text.comparison import differ_in_case
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
-from hf_vqa_mc.text.operators import comparable_keys
+from hf_vqa_mc.text.many_texts import comparable_keys, comparable_texts, numbered_words, texts_of
 
 PADDING, LEAST_CELLS = 10, 10_000_000  # maximum size of (rows, choices): relative to the choices, or in cells
 PERIODS = range(2, 13)  # periods of labels that are searched for

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.cells import as_array, as_lists
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
-from hf_vqa_mc.text.operators import comparable_keys
+from hf_vqa_mc.text.many_texts import comparable_keys, comparable_texts, numbered_words, texts_of
 
 Codes = NDArray[np.int32]
 

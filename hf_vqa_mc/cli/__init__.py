@@ -19,7 +19,7 @@ from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError, MissingExtra, printable
 from hf_vqa_mc.io.interruption import is_interruption, report_interruption
 from hf_vqa_mc.io.redaction import redacted
-from hf_vqa_mc.verbs import VERBS
+from hf_vqa_mc.verbs import PANELS, VERBS
 
 OK, ENVIRONMENT, INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; environment error (disk, network); invalid input; Ctrl-C. 143 is for SIGTERM, 3 for
@@ -31,16 +31,8 @@ GROUPS = {
 }
 """Verbs of these names have commands of two words: ``generate_gqa`` is ``generate gqa``."""
 
-
-PANELS = {
-    "Your benchmark": ("audit", "lint", "describe", "remedy", "verify", "preview", "score", "export"),
-    "Models": ("evaluate", "compare", "features", "train", "predict", "transfer"),
-    "The papers' datasets": ("quickstart", "build", "generate"),
-    "Check by people or a model": ("study", "judge"),
-    "Sharing": ("push",),
-}
-"""Groups of commands in the help."""
-PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+PANEL_OF = {verb.partition("_")[0]: panel for panel, verbs in PANELS.items() for verb in verbs}
+"""Command or group to its group in the help."""
 
 
 class PlainFlags:
@@ -82,7 +74,7 @@ class Group(PlainFlags, TyperGroup):
         super().__init__(name=name, commands=known, **given)  # type: ignore[arg-type]
 
     def list_commands(self, ctx: object) -> list[str]:
-        """The names, without making the commands; as in `PANELS`."""
+        """The names, without making the commands; as in `verbs.PANELS`."""
         order = list(PANEL_OF)
         return sorted(self.commands, key=lambda name: order.index(name) if name in order else len(order))
 
@@ -138,6 +130,7 @@ def with_exit_code(run: Callable[..., int]) -> Callable[..., None]:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _print_line(f"warning: {message}")
+                warnings.filterwarnings("ignore", module=r"PIL\.")  # about unusual images
                 code = run(*arguments, **options)
         except (Exception, KeyboardInterrupt) as error:
             code = _reported(error)

@@ -19,7 +19,6 @@ JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON
 FILE_OPTION = Annotated[
     Path | None, typer.Option("--settings", help="YAML file of settings by name; options on the command line win.")
 ]
-CONFIG_OPTION = Annotated[str | None, typer.Option("--config", help="CONFIG, as an option.")]
 
 
 def command(verb: Verb) -> Callable[..., int]:
@@ -30,7 +29,7 @@ def command(verb: Verb) -> Callable[..., int]:
         sources = {name: context.get_parameter_source(name) for name in given}
         defaults = {name for name, of in sources.items() if of is None or of.name in ("DEFAULT", "DEFAULT_MAP")}
         named = {name: value for name, value in given.items() if name not in defaults}
-        settings = _settings(verb, file, _by_name(verb, named))
+        settings = _settings(verb, file, named)
         first = is_first_process()
         with steps_on_stderr(quiet=not first) as progress:
             result = verb.run(settings, progress)
@@ -44,8 +43,6 @@ def command(verb: Verb) -> Callable[..., int]:
         return code
 
     options = [_parameter(one, verb) for one in listed_options(verb.settings) if spec_of(one).cli]
-    if any(map(_is_config, fields(verb.settings))):
-        options.append(_keyword("config_option", CONFIG_OPTION))
     if verb.settings_file:
         options.append(_keyword("settings_file", FILE_OPTION))
     context = _keyword("context", typer.Context, inspect.Parameter.empty)
@@ -63,28 +60,10 @@ def _keyword(name: str, annotation: Any, default: Any = None) -> inspect.Paramet
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _is_config(one: "Field[Any]") -> bool:
-    """Whether a field is the positional CONFIG, which may also be given as ``--config``."""
-    return one.name == "config" and not one.kw_only
-
-
-def _by_name(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
-    """The given settings by name, ``--config`` as CONFIG."""
-    if "config_option" not in given:
-        return given
-    config = given.pop("config_option")
-    if verb.settings_file and Path(config).suffix in (".yaml", ".yml"):
-        raise InputError(f"--config {config}: expected a config of the dataset; give YAML files with --settings")
-    if "config" in given:
-        raise InputError(f"CONFIG {given['config']} and --config {config}: give one of them")
-    return given | {"config": config}
-
-
 def _parameter(one: "Field[Any]", verb: Verb) -> inspect.Parameter:
     """The argument or option of a field."""
     spec, kind, default = spec_of(one), _option_type(inner_type(one)), default_of(one)
-    elsewhere = verb.settings_file or _is_config(one)  # given in the file, or as --config
-    required = default is MISSING and spec.cli_default is None and not elsewhere
+    required = default is MISSING and spec.cli_default is None and not verb.settings_file  # may be in the file
     if default in (None, MISSING) and spec.cli_default is not None and not callable(spec.cli_default):
         default = spec.cli_default
     if not one.kw_only:

@@ -19,7 +19,6 @@ from hf_vqa_mc.data.names import CHOICES, QUESTION, named
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import json_lines, why_unread
 from hf_vqa_mc.io.packed import check_unpacked, unpacked
-from hf_vqa_mc.io.parquet import check_parquet
 from hf_vqa_mc.io.xlsx import read_xlsx
 
 if TYPE_CHECKING:
@@ -157,7 +156,6 @@ def _records_in(value: Any) -> tuple[Records, Callable[[Records], object]] | Non
 def _parquet(path: Path) -> pa.Table:
     packed = path.name.lower().endswith(PACKINGS)
     source = pa.py_buffer(_content(path)) if packed else path
-    check_parquet(source, str(path), path.stat().st_size)
     return pq.read_table(pa.BufferReader(source) if packed else source, partitioning=None)
 
 

@@ -16,7 +16,6 @@ from hf_vqa_mc.data.inventory import PREFERRED
 from hf_vqa_mc.errors import InputError, listed, unknown_name
 from hf_vqa_mc.io.hub_folder import first_line, is_path, offline_noticed_once
 from hf_vqa_mc.io.inside import Inside
-from hf_vqa_mc.io.parquet import check_files
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 if TYPE_CHECKING:
@@ -140,9 +139,6 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
     for file in files:
         if ("://" in file or inside.path(file) is None) if inside else not file.lower().startswith(own):
             raise _outside(dataset, file)
-    if inside:
-        images = tuple(getattr(builder, "EXTENSIONS", ()))  # of image folders, which are never unpacked
-        check_files(Path(file) for file in files if not file.lower().endswith(images))
 
 
 @contextlib.contextmanager

@@ -23,7 +23,6 @@ from hf_vqa_mc.data.image_files import NAMED
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.inside import check_links
-from hf_vqa_mc.io.parquet import check_parquet
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
@@ -61,8 +60,6 @@ class StoredImages:
         self._folder = folder
         self._positions: dict[str, tuple[int, int, int]] = {}
         try:
-            for name in names if local else ():
-                check_parquet(name, name, os.stat(name).st_size)  # noqa: PTH116
             opened = names if local else map(file_system.open, names)
             self._files = [pq.ParquetFile(name, memory_map=local) for name in opened]
         except pa.ArrowException as error:

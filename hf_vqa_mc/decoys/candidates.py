@@ -15,9 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, squeezed_texts, texts_of, word_lists
+from hf_vqa_mc.text.many_texts import (
+    comparable_keys,
+    comparable_texts,
+    numbered_words,
+    squeezed_texts,
+    texts_of,
+    word_lists,
+)
 from hf_vqa_mc.text.normalisation import unaccented
-from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.relations import Relations, exclusive, related
 from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers

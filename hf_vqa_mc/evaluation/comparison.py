@@ -1,6 +1,6 @@
 """Runs side by side: accuracies and paired differences with intervals and tests, overall and by group.
 
-A run is a folder of vqa-mc evaluate or a file of vqa-mc score --per-question; runs of vqa-mc train are only listed.
+A run is a folder of vqa-mc evaluate or a file of vqa-mc score --per-question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,8 @@ from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, differ
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import CONFIDENCE, SMALLEST_ERROR, standard_error
-from hf_vqa_mc.scoring.table import score_cell, with_interval
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.markdown import one_line
-from hf_vqa_mc.text.tables import TextTable
 
 POWER = 0.8  # probability with which the minimum detectable difference is found
 MOST_GROUPS = 1000
@@ -36,10 +34,8 @@ MOST_GROUPS = 1000
 ACCURACY = "mc_accuracy"  # the metric of vqa-mc evaluate, named as in vqa-mc score
 CLUSTER, QUESTION_TYPE = "cluster", "question_type"
 SCORED = "a file of vqa-mc score --per-question --output FILE"
-EXPECTED = f"a folder of vqa-mc evaluate or vqa-mc train, or {SCORED}"
+EXPECTED = f"a folder of vqa-mc evaluate, or {SCORED}"
 LONGEST_NAME = 100
-RECORDS = ("best/training.json", "training.json")
-"""The record of a run of vqa-mc train, from its folder or from its checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +60,7 @@ def read_runs(paths: Sequence[Path], input_name: str | None, metric: str | None)
         if not path.exists():
             raise InputError(f"{path}: no such folder or file; expected {EXPECTED}")
     if len(paths) < 2:
-        raise InputError(f"RUNS: expected two or more, each {EXPECTED}; runs of vqa-mc train are only listed")
+        raise InputError(f"RUNS: expected two or more, each {EXPECTED}")
     if twice := [one for one, other in combinations(paths, 2) if one.resolve() == other.resolve()]:
         raise InputError(f"RUNS: {twice[0]} is given twice; remove one of them")
     if any(path.is_dir() for path in paths):
@@ -154,46 +150,6 @@ def _check_same_benchmark(one: Run, other: Run) -> None:
             raise InputError(f"{differ}: the {name} is {shown(a)} and {shown(b)}; compare runs of one benchmark")
 
 
-def is_trained(path: Path) -> bool:
-    """Whether a path is a run folder or a checkpoint of vqa-mc train."""
-    return any((path / name).is_file() for name in RECORDS)
-
-
-def trained_run(path: Path) -> dict[str, Any]:
-    """The result of a run of vqa-mc train on its test split, else on its validation split; it has no question's score.
-
-    Run (its folder), tested (config and split), model, metric, mean and interval (fractions), chance, questions; None
-    if unknown.
-    """
-    record = read_json(next(path / name for name in RECORDS if (path / name).is_file()))
-    if not record.get("finished", True):
-        raise InputError(f"{path}: the training is not finished; run it again to resume it")
-    split, measured = list(record["results"].items())[-1]
-    interval, chance = measured.get("interval"), measured.get("chance")
-    return {
-        "run": one_line(public_name(str(path))),
-        "tested": one_line(f"{record['config']}, {split}"),
-        "model": one_line(record["model"]),
-        "metric": one_line(measured.get("metric", "accuracy")),
-        "mean": float(measured["accuracy"]),
-        "interval": interval and list(map(float, interval)),
-        "chance": chance and float(chance),
-        "questions": measured.get("questions"),
-    }
-
-
-def trained_table(runs: Sequence[Mapping[str, Any]]) -> TextTable:
-    """A row per run of `trained_run`, in percent with 95% intervals; without columns that are empty."""
-    texts = ("run", "tested", "model", "metric")
-    columns = {name: [str(run[name]) for run in runs] for name in texts}
-    columns |= {
-        "%": [with_interval(run["mean"], run["interval"]) for run in runs],
-        "chance": [score_cell(run["chance"]) for run in runs],
-        "questions": ["" if run["questions"] is None else f"{run['questions']:,}" for run in runs],
-    }
-    return TextTable({name: cells for name, cells in columns.items() if any(cells)}, texts, ("run", "tested"))
-
-
 @dataclass(frozen=True)
 class Paired:
     """A run against the baseline on the same questions."""
@@ -248,21 +204,80 @@ class Line:
         return {name: in_json(value) for name, value in vars(self).items() if name != "group"}
 
 
-@dataclass(frozen=True, eq=False)
 class Comparison:
     """Two or more runs on the questions that all of them have."""
 
-    runs: list[Run]
-    baseline: Run
-    scores: pd.DataFrame  # score of each run (columns, in the runs' order) for each compared question (index)
-    outcomes: pd.DataFrame
-    """the same; of runs with different numbers of rotations, whether each is correct in the published order"""
-    by: tuple[str, ...]  # columns of the breakdown
-    groups: pd.DataFrame  # columns of the breakdown, as text, for each compared question
-    lines: list[Line]  # a line per run, on all questions
-    group_lines: list[Line]  # lines of the breakdown: values of numbers ascending, others by their frequency
-    chance: float | None  # accuracy of random guessing on the compared questions; None if unknown
-    notes: list[str]
+    def __init__(self, runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> None:
+        self.runs, self.by = list(runs), tuple(by)
+        self.baseline = baseline = runs[0] if baseline_name is None else _named(runs, baseline_name)
+        in_order = [baseline, *(run for run in runs if run is not baseline)]
+        scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
+        if not len(scores):
+            ids = [shown(run.scores.index[0]) if len(run.scores) else "none" for run in runs]
+            raise InputError(f"the runs have no question in common; their first question ids are {', '.join(ids)}")
+        order, notes = baseline.scores.index, list[str]()
+        scores = scores.reindex(order[order.isin(scores.index)])
+        sizes = {run.name: len(run.scores) - len(scores) for run in runs}
+        if others := [f"{more:,} of {name}" for name, more in sizes.items() if more > 0]:
+            notes.append(f"Questions that not all runs have are left out: {', '.join(others)}.")
+        rotations = {run.name: run.rotations for run in runs if run.rotations is not None}
+        if len(set(rotations.values())) > 1:
+            counts = ", ".join(f"{count} in {name}" for name, count in rotations.items())
+            notes.append(
+                f"Orders of the choices in which each question was asked (--rotations): {counts}; scores are means "
+                "over them; gained, lost and changed questions are those of the published order."
+            )
+        answered = scores.notna().all(axis=1)
+        if not answered.any():
+            raise InputError("no question has a reply in all runs; run vqa-mc evaluate again to ask them again")
+        if not answered.all():
+            count = counted(int((~answered).sum()), "question")
+            notes.append(f"{count} without a reply or score in some run left out.")
+        self.scores = scores = scores[answered]
+        """score of each run (columns, in the runs' order) for each compared question (index)"""
+        self.outcomes = scores.copy()
+        """the same; of runs with different numbers of rotations, whether each is correct in the published order"""
+        for run in runs if len(set(rotations.values())) > 1 else ():
+            if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
+                is_correct = (run.columns[picked] == run.columns["label"]).astype(float)
+                self.outcomes[run.name] = is_correct.reindex(scores.index)
+        clusters = _clusters(in_order, scores.index)
+        if clusters is None:
+            notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
+            clusters = np.arange(len(scores))
+        self.groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
+        """columns of the breakdown, as text, for each compared question"""
+        self.lines = self._lines(clusters, {(): np.arange(len(scores))})  # a line per run, on all questions
+        self.group_lines = self._lines(clusters, _groups(self.groups) if by else {})
+        """lines of the breakdown: values of numbers ascending, others by their frequency"""
+        against = [line.against_baseline for line in (*self.lines, *self.group_lines)]
+        if any(one and one.difference.low is None for one in against):
+            notes.append(NO_INTERVAL)
+        # the chance of a file of vqa-mc score is that of all of its questions
+        known = (run for run in in_order if run.compared or len(run.scores) == len(scores))
+        chances = next((run.chances for run in known if run.chances is not None), None)
+        self.chance = None if chances is None else float(chances.reindex(scores.index).mean())
+        """accuracy of random guessing on the compared questions; None if unknown"""
+        self.notes = notes
+
+    def _lines(self, clusters: Ints, groups: Mapping[tuple[str, ...], Ints]) -> list[Line]:
+        """A line per group of rows and run; p-values are adjusted for all comparisons."""
+        lines = []
+        for group, rows in groups.items():
+            images = np.unique(clusters[rows], return_inverse=True)[1].astype(np.int64)
+            of = {
+                name: (self.scores[name].to_numpy()[rows], self.outcomes[name].to_numpy()[rows])
+                for name in self.scores
+            }
+            other, other_outcomes = of[self.baseline.name]
+            for run in self.runs:
+                own, own_outcomes = of[run.name]
+                change = None if run is self.baseline else paired(own, other, images, (own_outcomes, other_outcomes))
+                lines.append(Line(run.name, run.compared or None, run.metric, share(own, images), change, group))
+        changes = [line.against_baseline for line in lines]
+        adjusted = iter(holm([one.p for one in changes if one]))
+        changes = [one and replace(one, p_holm=next(adjusted)) for one in changes]
+        return [replace(line, against_baseline=one) for line, one in zip(lines, changes, strict=True)]
 
     @cached_property
     def changed(self) -> pd.DataFrame:
@@ -293,53 +308,6 @@ class Comparison:
             ],
             "notes": self.notes,
         }
-
-
-def compared(runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> Comparison:
-    """Compare runs on the questions that all of them have."""
-    baseline = runs[0] if baseline_name is None else _named(runs, baseline_name)
-    in_order = [baseline, *(run for run in runs if run is not baseline)]
-    scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
-    if not len(scores):
-        ids = [shown(run.scores.index[0]) if len(run.scores) else "none" for run in runs]
-        raise InputError(f"the runs have no question in common; their first question ids are {', '.join(ids)}")
-    order, notes = baseline.scores.index, []
-    scores = scores.reindex(order[order.isin(scores.index)])
-    if others := [f"{len(run.scores) - len(scores):,} of {run.name}" for run in runs if len(run.scores) > len(scores)]:
-        notes.append(f"Questions that not all runs have are left out: {', '.join(others)}.")
-    rotations = {run.name: run.rotations for run in runs if run.rotations is not None}
-    if len(set(rotations.values())) > 1:
-        counts = ", ".join(f"{count} in {name}" for name, count in rotations.items())
-        notes.append(
-            f"Orders of the choices in which each question was asked (--rotations): {counts}; scores are means over "
-            "them; gained, lost and changed questions are those of the published order."
-        )
-    answered = scores.notna().all(axis=1)
-    if not answered.any():
-        raise InputError("no question has a reply in all runs; run vqa-mc evaluate again to ask them again")
-    if not answered.all():
-        notes.append(f"{counted(int((~answered).sum()), 'question')} without a reply or score in some run left out.")
-    scores = scores[answered]
-    outcomes = scores.copy()
-    for run in runs if len(set(rotations.values())) > 1 else ():
-        if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
-            outcomes[run.name] = (run.columns[picked] == run.columns["label"]).astype(float).reindex(scores.index)
-    clusters = _clusters(in_order, scores.index)
-    if clusters is None:
-        notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
-        clusters = np.arange(len(scores))
-    groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
-    everything: dict[tuple[str, ...], Ints] = {(): np.arange(len(scores))}
-    parts = everything, _groups(groups) if by else {}
-    lines, group_lines = (_lines(runs, baseline, scores, outcomes, clusters, one) for one in parts)
-    against = [line.against_baseline for line in (*lines, *group_lines)]
-    if any(one and one.difference.low is None for one in against):
-        notes.append(NO_INTERVAL)
-    # the chance of a file of vqa-mc score is that of all of its questions
-    known = (run for run in in_order if run.compared or len(run.scores) == len(scores))
-    chances = next((run.chances for run in known if run.chances is not None), None)
-    chance = None if chances is None else float(chances.reindex(scores.index).mean())
-    return Comparison(list(runs), baseline, scores, outcomes, tuple(by), groups, lines, group_lines, chance, notes)
 
 
 def _named(runs: Sequence[Run], name: str) -> Run:
@@ -396,27 +364,3 @@ def _ranks(column: pd.Series) -> dict[str, tuple[float, str]]:
     if pd.to_numeric(column[column != ""], errors="coerce").notna().all():
         return {value: (float(value or "inf"), "") for value in counts.index}
     return {value: (-count, value) for value, count in counts.items()}
-
-
-def _lines(
-    runs: Sequence[Run],
-    baseline: Run,
-    scores: pd.DataFrame,
-    outcomes: pd.DataFrame,
-    clusters: Ints,
-    groups: Mapping[tuple[str, ...], Ints],
-) -> list[Line]:
-    """A line per group of rows and run; p-values are adjusted for all comparisons."""
-    lines = []
-    for group, rows in groups.items():
-        images = np.unique(clusters[rows], return_inverse=True)[1].astype(np.int64)
-        of = {run.name: (scores[run.name].to_numpy()[rows], outcomes[run.name].to_numpy()[rows]) for run in runs}
-        other, other_outcomes = of[baseline.name]
-        for run in runs:
-            own, own_outcomes = of[run.name]
-            change = None if run is baseline else paired(own, other, images, (own_outcomes, other_outcomes))
-            lines.append(Line(run.name, run.compared or None, run.metric, share(own, images), change, group))
-    changes = [line.against_baseline for line in lines]
-    adjusted = iter(holm([one.p for one in changes if one]))
-    changes = [one and replace(one, p_holm=next(adjusted)) for one in changes]
-    return [replace(line, against_baseline=one) for line, one in zip(lines, changes, strict=True)]

@@ -13,7 +13,7 @@ from hf_vqa_mc.data.names import VIDEO, named
 from hf_vqa_mc.data.questions import Questions, presented_questions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.evaluation.figures import Evaluation, evaluation_of
+from hf_vqa_mc.evaluation.figures import Evaluation
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Input, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
@@ -72,7 +72,6 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
             "example": prompts.text(FULL, 0),
         }
         folder = RunFolder(settings.output, run)
-        folder.check_results(jobs)
         if hasattr(model, "check_words"):
             model.check_words(prompts.texts(jobs))
         some = jobs[:: max(1, len(jobs) // LOOKED_AT)]
@@ -83,7 +82,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         with folder.open():
             ask(model, method, prompts, jobs, folder, progress)
             notes = (*benchmark.notes, *([f"no video is shown (column {videos})"] if videos else []))
-            return evaluation_of(questions, split, method, jobs, folder.replies, run, notes, benchmark.revision)
+            return Evaluation(questions, split, method, jobs, folder.replies, run, notes, benchmark.revision)
 
 
 def _unshown(given: Input, method: Method, model: Any, missing: str, videos: str, questions: Questions) -> str:  # noqa: ANN401

@@ -2,8 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -67,37 +66,61 @@ class InputFigures:
         return most if most["picked"] - most["target"] >= FAVOURED else None
 
 
-@dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The results of a run."""
+    """The results of the jobs of a run.
 
-    questions: Questions
-    split: Split
-    method: Method
-    rows: Ints  # (rows,): the evaluated questions
-    starts: Ints  # (rows, rotations): the choice that is shown first
-    labels: Ints  # (rows,): index of the target
-    replies: Mapping[Job, Reply]
-    jobs: Sequence[Job]  # the questions that were asked; a resumed run may have replies to others, too
-    run: dict[str, Any]  # the settings of the run, as in run.json: model, dataset, config, split, method ...
-    benchmark_notes: tuple[str, ...] = ()  # sentences about rows and images of the benchmark
-    revision: str | None = None  # commit of the dataset on the Hub
-    inputs: dict[str, InputFigures] = field(default_factory=dict)
+    ``replies`` of a resumed run may answer other jobs, too. ``run`` are its settings, as in run.json; ``notes`` are
+    about rows and images of the benchmark; ``revision`` is its commit on the Hub.
+    """
 
-    @cached_property
-    def _sizes(self) -> Ints:
-        """(rows,): number of choices."""
-        return np.array([len(self.questions.choices[row]) for row in self.rows], np.int64)
-
-    @property
-    def chance(self) -> float:
-        """Accuracy of random guessing."""
-        return float(np.mean(1 / self._sizes))
-
-    @property
-    def rotations(self) -> int:
-        """Maximum number of rotations of a row."""
-        return int(self.starts.shape[1])
+    def __init__(
+        self,
+        questions: Questions,
+        split: Split,
+        method: Method,
+        jobs: Sequence[Job],
+        replies: Mapping[Job, Reply],
+        run: dict[str, Any],
+        notes: tuple[str, ...] = (),
+        revision: str | None = None,
+    ) -> None:
+        self.questions, self.split, self.method, self.jobs, self.replies = questions, split, method, jobs, replies
+        self.run, self.benchmark_notes, self.revision = run, notes, revision
+        rotations: dict[int, list[int]] = {}  # of each row, in their order
+        for job in jobs:
+            if job.rotation not in (of_row := rotations.setdefault(job.row, [])):
+                of_row.append(job.rotation)
+        width = max(map(len, rotations.values()))
+        self.rotations = width  # maximum number of rotations of a row
+        self.rows: Ints = np.array(list(rotations), np.int64)  # (rows,): the evaluated questions
+        self.starts: Ints = np.array([one + [0] * (width - len(one)) for one in rotations.values()], np.int64)
+        """(rows, rotations): the choice that is shown first"""
+        self.labels: Ints = np.array(questions.labels, np.int64)[self.rows]  # (rows,): index of the target
+        self._sizes: Ints = np.array([len(questions.choices[row]) for row in rotations], np.int64)
+        self.chance = float(np.mean(1 / self._sizes))  # accuracy of random guessing
+        index_of = {row: index for index, row in enumerate(rotations)}
+        picked: dict[str, dict[str, Ints]] = {
+            job.input: defaultdict(lambda: np.full(self.starts.shape, FAILED, np.int64)) for job in jobs
+        }
+        failures: dict[str, list[str]] = {name: [] for name in picked}
+        for job in jobs:
+            reply = replies[job]
+            if reply.failure:
+                where = f"{questions.where(job.row)}: "
+                failures[job.input].append(where + reply.failure.removeprefix(where))
+                continue
+            order = rotated(len(questions.choices[job.row]), job.rotation)
+            texts = [questions.choices[job.row][index] for index in order]
+            without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
+            for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
+                index = index_of[job.row], rotations[job.row].index(job.rotation)
+                picked[job.input][rule][index] = order[shown] if shown >= 0 else shown
+        self.inputs = {name: self._of(name, rules, failures[name]) for name, rules in picked.items()}
+        full = self.inputs.get(FULL.name)
+        for other in self.inputs.values():
+            if full is not None and other is not full:
+                both = ~np.isnan(full.scores) & ~np.isnan(other.scores)
+                other.gain = difference(full.scores[both], other.scores[both], split.clusters[self.rows][both])
 
     @property
     def other_rules(self) -> list[str]:
@@ -264,52 +287,3 @@ class Evaluation:
         for name, one in self.inputs.items():
             if one.failures:
                 yield f"{name}, {len(one.failures):,} without a reply, such as: {one.failures[0]}"
-
-
-def evaluation_of(
-    questions: Questions,
-    split: Split,
-    method: Method,
-    jobs: Sequence[Job],
-    replies: Mapping[Job, Reply],
-    run: dict[str, Any],
-    notes: tuple[str, ...] = (),
-    revision: str | None = None,
-) -> Evaluation:
-    """The results of the jobs of a run; see `Evaluation`."""
-    rotations: dict[int, list[int]] = {}  # of each row, in their order
-    for job in jobs:
-        if job.rotation not in (of_row := rotations.setdefault(job.row, [])):
-            of_row.append(job.rotation)
-    rows, width = list(rotations), max(map(len, rotations.values()))
-    starts = np.array([of_row + [0] * (width - len(of_row)) for of_row in rotations.values()], np.int64)
-    labels, index_of = np.array(questions.labels, np.int64)[rows], {row: index for index, row in enumerate(rows)}
-
-    def nothing() -> Ints:
-        return np.full(starts.shape, FAILED, np.int64)
-
-    picked: dict[str, dict[str, Ints]] = {job.input: defaultdict(nothing) for job in jobs}
-    failures: dict[str, list[str]] = {name: [] for name in picked}
-    for job in jobs:
-        reply = replies[job]
-        if reply.failure:
-            where = f"{questions.where(job.row)}: "
-            failures[job.input].append(where + reply.failure.removeprefix(where))
-            continue
-        order = rotated(len(questions.choices[job.row]), job.rotation)
-        texts = [questions.choices[job.row][index] for index in order]
-        without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
-        for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
-            index = index_of[job.row], rotations[job.row].index(job.rotation)
-            picked[job.input][rule][index] = order[shown] if shown >= 0 else shown
-    indices = np.array(rows, np.int64)
-    figures = Evaluation(questions, split, method, indices, starts, labels, replies, jobs, run, notes, revision)
-    for name, rules in picked.items():
-        figures.inputs[name] = figures._of(name, rules, failures[name])
-    full = figures.inputs.get(FULL.name)
-    for other in figures.inputs.values():
-        if full is not None and other is not full:
-            both = ~np.isnan(full.scores) & ~np.isnan(other.scores)
-            clusters = split.clusters[figures.rows][both]
-            other.gain = difference(full.scores[both], other.scores[both], clusters)
-    return figures

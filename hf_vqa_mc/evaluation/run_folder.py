@@ -9,7 +9,6 @@ A run that was stopped at any moment continues with the questions that have no a
 """
 
 import json
-from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
@@ -82,21 +81,6 @@ class RunFolder:
                     self.replies[job] = Reply(**(record | lists))
                 self._file.truncate(len(whole) + len(end))  # an incomplete line: a process was killed
                 yield self
-
-    def check_results(self, jobs: Sequence[Job]) -> None:
-        """Raise InputError if the folder has results with more questions, inputs or rotations than the jobs."""
-        if self.path is None or not (self.path / RESULTS).is_file():
-            return
-        before, inputs = read_json(self.path / RESULTS), list(dict.fromkeys(job.input for job in jobs))
-        rotations = max(Counter((job.row, job.input) for job in jobs).values())
-        now: dict[str, Any] = {"questions": len({job.row for job in jobs}), "inputs": inputs, "rotations": rotations}
-        for name, new in now.items():
-            old = list(before[name]) if name == "inputs" else before[name]
-            if set(old) - set(inputs) if name == "inputs" else new < old:
-                raise InputError(
-                    f"{self.where} has results with {name} {shown(old)}, now {shown(new)}; choose another folder, or "
-                    f"the same {name} or more to extend it"
-                )
 
     def _check(self, folder: Path) -> None:
         """Raise InputError if the folder holds something else than a run with the same settings."""

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, ParamSpec
+from typing import Any, ParamSpec, Self
 
 from filelock import FileLock, Timeout
 
@@ -50,11 +50,12 @@ def locked(lock: Path, busy: str = "") -> Iterator[None]:
 
 
 class Staged:
-    """A new file, to be written at ``new``, that will replace ``path`` (or the target of a link)."""
+    """A new file, to be written at ``new`` in a block, that will replace ``path`` (or the target of a link)."""
 
     def __init__(self, path: Path, overwrite: bool = True) -> None:
         self.given, self.overwrite = path, overwrite
         self.path = Path(os.path.realpath(path))
+        self.lock = self.path.parent / f".{self.path.name}.lock"  # of those who replace the path
         with locked(self.lock):
             remove_leftovers(self.path)
             prefix = f".{self.path.name}."
@@ -63,10 +64,15 @@ class Staged:
             self._alive.acquire()
         self.new = self._hidden / "new"
 
-    @property
-    def lock(self) -> Path:
-        """The lock file of those who replace the path."""
-        return self.path.parent / f".{self.path.name}.lock"
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Remove the hidden folder; name the output in errors of a full disk, which name no file."""
+        if isinstance(error, OSError) and error.errno in _NO_SPACE and error.filename is None:
+            error.filename = str(self.path)
+        _remove(self._hidden, self.path)
+        self._alive.release()
 
     def complete(self) -> None:
         """Check the output again, and write everything to the disk."""
@@ -81,11 +87,6 @@ class Staged:
     def put(self) -> None:
         """Replace the old version in one step."""
         self.new.replace(self.path)
-
-    def discard(self) -> None:
-        """Remove the hidden folder."""
-        _remove(self._hidden, self.path)
-        self._alive.release()
 
 
 def remove_leftovers(output: Path) -> None:
@@ -139,42 +140,19 @@ def published(
 
 
 @contextlib.contextmanager
-def _staged(new: Staged) -> Iterator[None]:
-    """Remove the hidden folder at the end; name the output in errors of a full disk, which name no file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _NO_SPACE and error.filename is None:
-            error.filename = str(new.path)
-        raise
-    finally:
-        new.discard()
-
-
-@contextlib.contextmanager
 def new_file(path: Path, content: bytes = b"", overwrite: bool = True) -> Iterator[Staged]:
     """A new version of a file, to be published in the block; ``overwrite`` is checked again then."""
     folder = Path(os.path.realpath(path)).parent
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
-        new = Staged(path, overwrite)
-        with _staged(new):
+        with Staged(path, overwrite) as new:
             new.new.write_bytes(content)
             yield new
     finally:
         if is_new:
             with contextlib.suppress(OSError):  # it has files
                 folder.rmdir()
-
-
-@contextlib.contextmanager
-def replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """A file for writing that replaces ``path`` (or the target of a link) unless the block raises an exception."""
-    with new_file(path) as new:
-        with new.new.open("wb") as file:
-            yield file
-        publish_together(new)
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:  # noqa: ANN401  any json value
@@ -213,8 +191,7 @@ def new_folder(output: Path, kind: FolderKind | None, overwrite: bool = False) -
     """
     if kind:
         check_output(output, kind, overwrite)
-    new = NewFolder(output, kind, overwrite)
-    with _staged(new):
+    with NewFolder(output, kind, overwrite) as new:
         new.tree.mkdir()
         yield new
 

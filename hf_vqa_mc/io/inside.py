@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
@@ -21,39 +20,26 @@ class Inside:
         real = [path.resolve() for path in self.folders]
         blobs = [parent.parent / "blobs" for path in real for parent in path.parents if parent.name == "snapshots"]
         self._roots = (*real, *blobs)
-        self._real_folder = lru_cache(4096)(_without_links)
 
     def path(self, name: str | Path) -> str | None:
         """The real path of a name, absolute or in the first of the folders where it exists; None if it is outside."""
-        candidates = [self._real(os.path.join(folder, name)) for folder in self.folders]  # noqa: PTH118  absolute
+        candidates = [os.path.realpath(folder / name) for folder in self.folders]
+        # after a link to itself, realpath leaves others: such a name is outside
+        candidates = [path if os.path.realpath(path) == path else os.sep for path in candidates]
         inside = [path for path in candidates if self._holds(path)]
         found = next((path for path in inside if os.path.exists(path)), None)  # noqa: PTH110
         if found is None and len(inside) < len(candidates):
             return None
         return found or (inside[0] if inside else None)
 
-    def _real(self, path: str) -> str:
-        """The path without links; faster than ``realpath`` for many files in one folder."""
-        folder, name = os.path.split(path)
-        if name in ("", os.curdir, os.pardir):
-            return _without_links(path)
-        path = os.path.join(self._real_folder(folder), name)  # noqa: PTH118
-        return _without_links(path) if os.path.islink(path) else path  # noqa: PTH114
-
     def _holds(self, path: str) -> bool:
         relative = [path[len(str(root)) :] for root in self._roots if Path(path).is_relative_to(root)]
         return any(self._hidden or f"{os.sep}." not in one for one in relative)
-
-
-def _without_links(path: str) -> str:
-    """The real path; the root folder if there is none: after a link to itself, ``realpath`` leaves others."""
-    real = os.path.realpath(path)
-    return real if os.path.realpath(real) == real else os.sep
 
 
 def check_links(folder: Path, files: Iterable[str]) -> None:
     """Raise InputError if a file of a dataset is a link that leads out of the dataset's folder."""
     inside = Inside(folder)
     for file in files:
-        if os.path.realpath(file) != os.path.abspath(file) and inside.path(file) is None:  # noqa: PTH100
+        if inside.path(Path(file).absolute()) is None:
             raise InputError(f"{file}: leads out of {folder}; copy the file into the folder to read it")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.packed import File, opened, text_lines
 
 CHUNK = 1 << 20  # bytes read at a time; records have hundreds to tens of thousands of characters
@@ -42,12 +42,10 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
     InputError if the file is not JSON, is truncated, or does not hold such a list exactly once.
     """
     if key is not None:
-        for _, batch in items_of_lists(file, (key,), others):
-            yield batch
+        yield from (batch for _, batch in items_of_lists(file, (key,), others))
         return
     with _opened(file) as text:
-        text.expect("[", "a JSON list")
-        yield from text.batches(text.items("the list"))
+        yield from text.batches(text.items("a JSON list"))
 
 
 def items_of_lists(
@@ -56,32 +54,26 @@ def items_of_lists(
     """Iterate over (field, batch of items) of several lists of a JSON file's object, as `list_items` does of one."""
     fields: list[str] = []
     with _opened(file) as text:
-        text.expect(
-            "{", f"a JSON object with {'a list' if len(keys) == 1 else 'the lists'} {', '.join(map(repr, keys))}"
-        )
-        for field in text.field_names():
+        lists = f"{'a list' if len(keys) == 1 else 'the lists'} {', '.join(map(repr, keys))}"
+        for field in text.field_names(f"a JSON object with {lists}"):
             if field not in keys:
-                value = text.value(f"field {field!r}")
+                value = text.value()
                 if others is not None:
                     others[field] = value
             elif field in fields:
                 raise InputError(f"{text.location}: field {field!r} occurs twice")
             else:
-                text.expect("[", "a list", f"field {field!r}: ")
-                for batch in text.batches(text.items(f"the list {field!r}")):
-                    yield field, batch
+                yield from ((field, batch) for batch in text.batches(text.items(f"a list in field {field!r}")))
             fields.append(field)
-        for key in keys:
-            if key not in fields:
-                listed = ", ".join(repr(field[:40]) for field in fields[:20]) or "none"
-                raise InputError(f"{text.location}: expected a field {key!r}, found the fields {listed}")
+        if missing := [key for key in keys if key not in fields]:
+            found = listed([repr(field[:40]) for field in fields], 20) or "none"
+            raise InputError(f"{text.location}: expected a field {missing[0]!r}, found the fields {found}")
 
 
 def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
     """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice."""
     with _opened(file) as text:
-        text.expect("{", "a JSON object")
-        yield from text.batches((field, text.value(f"field {field!r}")) for field in text.field_names())
+        yield from text.batches((field, text.value()) for field in text.field_names("a JSON object"))
 
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
@@ -117,7 +109,7 @@ def _opened(file: File) -> Iterator["_Text"]:
     with opened(file) as (stream, location):
         text = _Text(stream, location)
         yield text
-        text.expect("", "nothing after the end of the JSON")
+        text.take("", "nothing after the end of the JSON")
 
 
 class _Text:
@@ -142,42 +134,36 @@ class _Text:
                 return self._window[self._at : self._at + 1]
             self._read_on(CHUNK)
 
-    def expect(self, mark: str, what: str, where: str = "") -> None:
-        """Raise InputError unless the next character is ``mark``, which begins the expected value."""
+    def take(self, mark: str, expected: str = "") -> None:
+        """Consume a mark, which ends or begins the ``expected`` value; raise InputError if there is another."""
         if self.peek() != mark:
-            found = repr(self._window[self._at : self._at + 30]) if self.peek() else "the end of the file"
-            raise InputError(f"{self.location}: {where}expected {what}, found {found}")
+            raise self._invalid(f"expected {expected or repr(mark)}")
+        self._at += len(mark)
 
-    def take(self, mark: str, where: str = "") -> None:
-        """Consume a punctuation mark."""
-        if self.peek() != mark:
-            raise self._invalid(f"expected {mark!r}{where}")
-        self._at += 1
-
-    def items(self, what: str) -> Iterator[Any]:
+    def items(self, expected: str) -> Iterator[Any]:
         """The items of the list that begins here."""
-        self.take("[")
-        count = 0
+        self.take("[", expected)
+        is_first = True
         while self.peek() != "]":
-            where = f"{what} after {count} records"
-            if count:
-                self.take(",", f" in {where}")
-            yield self.value(where)
-            count += 1
+            if not is_first:
+                self.take(",")
+            yield self.value()
+            is_first = False
         self.take("]")
 
-    def field_names(self) -> Iterator[str]:
+    def field_names(self, expected: str) -> Iterator[str]:
         """The names of the fields of the object that begins here; the caller reads the value of each."""
-        self.take("{")
-        count = 0
+        self.take("{", expected)
+        is_first = True
         while self.peek() != "}":
-            if count:
+            if not is_first:
                 self.take(",")
-            self.expect('"', "a field's name in quotes")
-            field = str(self.value("a field's name"))
+            if self.peek() != '"':
+                raise self._invalid("expected a field's name in quotes")
+            field = str(self.value())
             self.take(":")
             yield field
-            count += 1
+            is_first = False
         self.take("}")
 
     def batches(self, values: Iterator[_Value]) -> Iterator[list[_Value]]:
@@ -192,8 +178,8 @@ class _Text:
         if batch:
             yield batch
 
-    def value(self, what: str) -> Any:  # noqa: ANN401 (any json value)
-        """The JSON value that begins here; ``what`` describes it in messages."""
+    def value(self) -> Any:  # noqa: ANN401  any JSON value
+        """The JSON value that begins here."""
         size = CHUNK
         self.peek()
         while True:
@@ -203,7 +189,7 @@ class _Text:
                 is_cut = "Unterminated" in error.msg or error.pos > len(self._window.rstrip()) - _CUT
                 if self._ended or not is_cut:
                     self._at = len(self._window) if "Unterminated" in error.msg else error.pos
-                    raise self._invalid(f"{error.msg} in {what}") from None
+                    raise self._invalid(error.msg) from None
             else:
                 following = self._window[end : end + 1]
                 if self._ended or (following and following not in _IN_NUMBER):  # "1." may become 1.5 in the next chunk
@@ -217,10 +203,8 @@ class _Text:
         try:
             more = self._characters.decode(content, final=not content)
         except UnicodeDecodeError as error:
-            found = f"0x{error.object[error.start]:02x}"
-            raise InputError(
-                f"{self.location}: expected UTF-8 text, found {found} after character {self._passed:,}"
-            ) from None
+            what = f"expected UTF-8 text, found 0x{error.object[error.start]:02x} after character {self._passed:,}"
+            raise InputError(f"{self.location}: {what}") from None
         self._passed += self._at
         self._window = self._window[self._at :] + more
         self._at = 0
@@ -229,4 +213,5 @@ class _Text:
     def _invalid(self, what: str) -> InputError:
         if not self.peek():
             return InputError(f"{self.location}: the JSON is truncated ({what}); download or write it again")
-        return InputError(f"{self.location}: not JSON at character {self._passed + self._at:,}: {what}")
+        found = f"{what}, found {self._window[self._at : self._at + 30]!r}"
+        return InputError(f"{self.location}: not JSON at character {self._passed + self._at:,}: {found}")

@@ -5,15 +5,16 @@ import errno
 import gzip
 import io
 import lzma
+import math
 import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.progress import Progress, silent
@@ -24,19 +25,8 @@ if TYPE_CHECKING:
 FREE, RATIO = 64 * 10**6, 100
 """A few megabytes can unpack to terabytes: beyond `FREE` bytes, a packed file may hold at most `RATIO` times its own
 size. The most repetitive published file, GQA's questions packed with xz, holds 27 times its size."""
-
-# RuntimeError and NotImplementedError: of zipfile, for a password and an unknown compression method
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    struct.error,
-    gzip.BadGzipFile,
-    NotImplementedError,
-    RuntimeError,
-)
-"""Exceptions of the standard library for archives that cannot be unpacked."""
+DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, struct.error, gzip.BadGzipFile, RuntimeError)
+"""Exceptions of the standard library for archives that cannot be unpacked; RuntimeError: for a password."""
 
 _CHUNK = 1 << 20
 _REPORTED = 1 << 26  # unpacked bytes between two reports of progress; smaller files are not reported
@@ -51,16 +41,6 @@ def reading(progress: Progress) -> Iterator[None]:
         yield
     finally:
         _PROGRESS.reset(token)
-
-
-def check_size(location: str, packed: int, size: int, free: int | None = None) -> None:
-    """Raise InputError if a file of ``packed`` bytes holds more than it may; any file may hold ``free`` bytes."""
-    most = max(FREE if free is None else free, RATIO * packed)
-    if size > most:
-        raise InputError(
-            f"{location}: refused, its {packed / 10**6:,.1f} MB unpack to more than {most / 10**9:,.3g} GB; if you "
-            "trust it, unpack or convert it first"
-        )
 
 
 class Readable(Protocol):
@@ -101,26 +81,24 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
     """The unpacked content of a file, or of a ``member`` of a zip; the packing is detected by its first bytes.
 
     Raises InputError if it is damaged, truncated or encrypted, is a zip with several files, or (while it is read)
-    unpacks to more than `check_size` allows.
+    unpacks to more than `FREE` bytes and `RATIO` times its size.
     """
     location = str(path) if member is None else f"{member} in {path}"
     try:
-        with path.open("rb") as raw:
-            start, size = raw.read(6), os.fstat(raw.fileno()).st_size
+        with path.open("rb") as raw, ExitStack() as stack:
+            start = raw.read(6)
+            file: Any = raw
             raw.seek(0)
-            packing = next((one for mark, one in _PACKINGS.items() if start.startswith(mark)), None)
             if member is not None or start.startswith(b"PK\x03\x04"):
-                with zipfile.ZipFile(raw) as archive:
-                    info = archive.getinfo(member or _only_member(archive, path))
-                    with archive.open(info) as file:
-                        done = lambda count: (count, info.file_size)  # noqa: E731
-                        yield io.BufferedReader(_Counted(file, location, size, info.filename, done), _CHUNK)
-            elif packing is None:
-                yield io.BufferedReader(_Counted(raw, location, None, path.name, lambda count: (count, size)), _CHUNK)
-            else:
-                with packing(raw) as file:
-                    done = lambda count: (raw.tell(), size)  # noqa: E731
-                    yield io.BufferedReader(_Counted(file, location, size, path.name, done), _CHUNK)
+                archive = stack.enter_context(zipfile.ZipFile(raw))
+                file = stack.enter_context(archive.open(member or _only_member(archive, path)))
+            elif start.startswith(b"\x1f\x8b"):
+                file = gzip.GzipFile(fileobj=raw)
+            elif start.startswith(b"BZh"):
+                file = bz2.BZ2File(raw)
+            elif start == b"\xfd7zXZ\x00":
+                file = lzma.LZMAFile(raw)
+            yield io.BufferedReader(_Limited(file, raw, location), _CHUNK)
     except DAMAGE as error:
         raise damaged(location, error) from error
     except OSError as error:
@@ -136,52 +114,33 @@ def check_unpacked(path: Path, member: str | None = None) -> None:
             pass
 
 
-_PACKINGS: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
-    b"\x1f\x8b": lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw)),
-    b"BZh": lambda raw: cast("IO[bytes]", bz2.BZ2File(raw)),
-    b"\xfd7zXZ\x00": lambda raw: cast("IO[bytes]", lzma.LZMAFile(raw)),
-}
-"""First bytes of a packed file, and what unpacks it."""
+class _Limited(io.RawIOBase):
+    """The content of a ``raw`` file, with a limit if it is packed; reports how much of the raw file is read."""
 
-
-def is_packed(start: bytes) -> bool:
-    """Whether a file that starts with these bytes is packed with gzip, bzip2 or xz."""
-    return start.startswith(tuple(_PACKINGS))
-
-
-class _Counted(io.RawIOBase):
-    """A file whose unpacked bytes are counted while it is read; ``packed`` is its size, None for a plain file."""
-
-    def __init__(
-        self,
-        file: IO[bytes],
-        location: str,
-        packed: int | None,
-        name: str,
-        position: Callable[[int], tuple[int, int]],
-    ) -> None:
-        self.name = name
-        self._file = cast(io.BufferedIOBase, file)
-        self._location, self._packed, self._position = location, packed, position
-        self._count, self._reported = 0, 0
+    def __init__(self, file: Any, raw: IO[bytes], location: str) -> None:  # noqa: ANN401  a raw file or one of a packing
+        self._file, self._raw, self._location = file, raw, location
+        self.name = file.name if isinstance(file, zipfile.ZipExtFile) else Path(location).name
+        self._size = os.fstat(raw.fileno()).st_size
+        self._most = math.inf if file is raw else max(FREE, RATIO * self._size)
+        self._count = self._reported = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        count = self._file.readinto(buffer)
+        count: int = self._file.readinto(buffer)
         self._count += count
-        if self._packed is not None:
-            check_size(self._location, self._packed, self._count)
+        if self._count > self._most:
+            raise InputError(
+                f"{self._location}: refused, its {self._size / 10**6:,.1f} MB unpack to more than "
+                f"{self._most / 10**9:,.3g} GB; if you trust it, unpack or convert it first"
+            )
         if self._count - self._reported >= _REPORTED or (self._reported and not count):
             self._reported = self._count
-            done, total = self._position(self._count)
-            mega = -(-total // 10**6)
-            _PROGRESS.get()(f"reading {self.name} (MB)", min(done // 10**6, mega) if count else mega, mega)
+            total = -(-self._size // 10**6)
+            done = min(self._raw.tell() // 10**6, total) if count else total
+            _PROGRESS.get()(f"reading {self.name} (MB)", done, total)
         return count
-
-    def readall(self) -> bytes:
-        return b"".join(iter(lambda: self.read(_CHUNK) or b"", b""))
 
 
 def damaged(location: str, error: Exception) -> InputError:

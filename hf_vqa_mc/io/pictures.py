@@ -1,8 +1,6 @@
 """Opening of image files, which may come from anyone; the only module that calls PIL's decoders."""
 
 import io
-import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -42,7 +40,7 @@ def opened_picture(file: bytes | Path, side: int | None = None) -> Iterator["Ima
 
     try:
         source = io.BytesIO(file if isinstance(file, bytes) else file.read_bytes())
-        with _no_warnings, Image.open(source, formats=_known_formats()) as image:
+        with Image.open(source, formats=_known_formats()) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise HugeImage(f"{image.width:,} x {image.height:,} pixels, more than {MOST_PIXELS:,}")
             if side is not None:
@@ -73,7 +71,7 @@ def picture_size(content: bytes) -> tuple[int, int]:
     from PIL import Image
 
     try:
-        with _no_warnings, Image.open(io.BytesIO(content), formats=_known_formats()) as image:
+        with Image.open(io.BytesIO(content), formats=_known_formats()) as image:
             return image.size
     except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, struct.error and others
         raise UnknownFormat("not a readable image") from error
@@ -109,27 +107,3 @@ def _known_formats() -> list[str]:
 
     Image.init()
     return [name for name in FORMATS if name in Image.OPEN]
-
-
-class _NoWarnings:
-    """Hides PIL's warnings about unusual files while any thread decodes; `warnings.catch_warnings` is per process."""
-
-    def __init__(self) -> None:
-        self._lock, self._depth = threading.Lock(), 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._depth += 1
-            if self._depth == 1:
-                self._before = warnings.catch_warnings()
-                self._before.__enter__()
-                warnings.simplefilter("ignore")
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
-                self._before.__exit__(None, None, None)
-
-
-_no_warnings = _NoWarnings()

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from hf_vqa_mc.io.redaction import redacted
@@ -30,15 +30,10 @@ def prefixed(progress: Progress, name: str) -> Progress:
     return lambda step, done, total: progress(f"{name}: {step}", done, total)
 
 
-@contextmanager
-def interactive_progress() -> Iterator[Progress]:
+def interactive_progress() -> AbstractContextManager[Progress]:
     """Bars on a terminal or in a notebook; silent elsewhere."""
     in_notebook = "ipykernel" in sys.modules and "IPython" in sys.modules
-    if not (sys.stderr.isatty() or in_notebook):
-        yield silent
-        return
-    with progress_bars() as progress:
-        yield progress
+    return progress_bars() if sys.stderr.isatty() or in_notebook else nullcontext(silent)
 
 
 @contextmanager
@@ -47,17 +42,6 @@ def steps_on_stderr(quiet: bool = False) -> Iterator[Progress]:
     if quiet:
         yield silent
         return
-    with _log_lines():
-        if sys.stderr.isatty():
-            with progress_bars() as progress:
-                yield progress
-        else:
-            yield _lines()
-
-
-@contextmanager
-def _log_lines() -> Iterator[None]:
-    """Print records of the package's loggers to stderr, above bars."""
     from tqdm import tqdm
 
     logger, handler = logging.getLogger("hf_vqa_mc"), logging.Handler()
@@ -66,7 +50,8 @@ def _log_lines() -> Iterator[None]:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
-        yield
+        with progress_bars() if sys.stderr.isatty() else nullcontext(_lines()) as progress:
+            yield progress
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
@@ -103,15 +88,12 @@ def _lines() -> Progress:
 
     def progress(step: str, done: int, total: int) -> None:
         nonlocal last
-        now = time.monotonic()
-        if done >= total and step not in finished:
-            finished.add(step)
-            line = f"{step}: {done:,} of {total:,}" if total > 1 else step
-        elif done < total and now - last >= LINE_SECONDS:
-            line = f"{step}: {done:,} of {total:,}"
-        else:
+        is_done, now = done >= total, time.monotonic()
+        if step in finished if is_done else now - last < LINE_SECONDS:
             return
+        if is_done:
+            finished.add(step)
         last = now
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{step}\n" if is_done and total <= 1 else f"{step}: {done:,} of {total:,}\n")
 
     return progress

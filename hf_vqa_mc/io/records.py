@@ -45,7 +45,7 @@ def _locations(name: str, first: int) -> Callable[[int], str]:
 
 
 class Records:
-    """Some records of a list as columns; a column is checked as a whole, then searched for what is invalid."""
+    """Some records of a list as columns."""
 
     def __init__(self, rows: Sequence[Any], location: Callable[[int], str]) -> None:
         self.rows = rows
@@ -72,74 +72,57 @@ class Records:
                     ) from None
             raise
 
-    def checked(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> None:
-        """Raise InputError unless all of the field's values are valid; ``expected`` describes valid ones."""
-        for position, value in enumerate(self.column(field)):
+    def checked(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> list[Any]:
+        """The field's values; raises InputError unless all are valid. ``expected`` describes valid ones."""
+        values = self.column(field)
+        for position, value in enumerate(values):
             if not is_valid(value):
                 raise self.unexpected(position, field, expected, value)
-
-    def _of_type(self, field: str, kind: type, expected: str) -> list[Any]:
-        values = self.column(field)
-        if not set(map(type, values)) <= {kind}:
-            self.checked(field, lambda value: type(value) is kind, expected)
         return values
 
-    def texts(self, field: str) -> list[str]:
-        """The field's values, which must be text."""
-        values = self.column(field)
-        check_texts(values, lambda position: f"{self.location(position)}, field {field!r}")
-        return values
+    def texts(self, field: str, nulls: bool = False) -> list[str]:
+        """The field's values, which must be text or, with ``nulls``, null."""
+        return self.checked(field, lambda value: type(value) is str or (nulls and value is None), "text")
 
     def filled_texts(self, field: str) -> list[str]:
         """The field's values, which must be text with non-space characters."""
-        values = self.texts(field)
-        if "" in values or any(map(str.isspace, values)):
-            self.checked(field, lambda value: bool(value) and not value.isspace(), "text")
-        return values
+        return self.checked(field, lambda value: type(value) is str and value.strip() != "", "text")
 
     def ids(self, field: str) -> list[str]:
         """The field's values as text; they must be integers or non-empty text."""
-        values = self.column(field)
-        if not set(map(type, values)) <= {int}:
-            self.checked(
-                field,
-                lambda value: type(value) is int or (type(value) is str and value != "" and value.isprintable()),
-                "a whole number (or text)",
-            )
-        return [str(value) for value in values]
+
+        def is_id(value: Any) -> bool:  # noqa: ANN401  any JSON
+            return type(value) is int or (type(value) is str and value != "" and value.isprintable())
+
+        return list(map(str, self.checked(field, is_id, "a whole number (or text)")))
 
     def whole_numbers(self, field: str) -> list[int]:
         """The field's values, which must be integers from 0 to ``LARGEST``."""
-        values = self.column(field)
-        if not set(map(type, values)) <= {int} or (values and not 0 <= min(values) <= max(values) <= LARGEST):
-            self.checked(field, lambda value: type(value) is int and 0 <= value <= LARGEST, WHOLE_NUMBER)
-        return values
+        return self.checked(field, lambda value: type(value) is int and 0 <= value <= LARGEST, WHOLE_NUMBER)
 
     def named(self, field: str, meanings: Mapping[str, _Value]) -> list[_Value]:
         """The meanings of the field's values, which must be keys of ``meanings``."""
-        try:
-            return [meanings[value] for value in self.column(field)]
-        except (KeyError, TypeError):
-            known = ", ".join(map(repr, meanings))
-            self.checked(field, lambda value: type(value) is str and value in meanings, f"one of {known}")
-            raise
+        expected = f"one of {', '.join(map(repr, meanings))}"
+        values = self.checked(field, lambda value: type(value) is str and value in meanings, expected)
+        return [meanings[value] for value in values]
+
+    def booleans(self, field: str) -> list[bool]:
+        """The field's values, which must be true or false."""
+        return self.checked(field, lambda value: type(value) is bool, "true or false")
 
     def lists(self, field: str, length: int | None = None) -> list[list[Any]]:
         """The field's values, which must be lists, of ``length`` if given."""
-        values = self._of_type(field, list, "a list")
+        values = self.checked(field, lambda value: type(value) is list, "a list")
         for position, value in enumerate(values):
             if length is not None and len(value) != length:
-                raise InputError(
-                    f"{self.location(position)}, field {field!r}: expected {length} items, found {len(value)}"
-                )
+                raise self._error(position, field, f"{length} items", str(len(value)))
         return values
 
     def text_lists(self, field: str, length: int | None = None) -> list[list[str]]:
         """The field's values, which must be lists of texts, of ``length`` if given."""
         values = self.lists(field, length)
         for position, texts in enumerate(values):
-            if not set(map(type, texts)) <= {str}:
-                check_texts(texts, partial("{}, field {!r}, item {}".format, self.location(position), field))
+            check_texts(texts, partial("{}, field {!r}, item {}".format, self.location(position), field))
         return values
 
     def nested(self, field: str, length: int | None = None) -> "Records":
@@ -160,27 +143,19 @@ class Records:
 
     def inner(self, field: str) -> "Records":
         """The objects in a field, one per record."""
-        values = self._of_type(field, dict, "a JSON object")
+        values = self.checked(field, lambda value: type(value) is dict, "a JSON object")
         return Records(values, lambda position: f"{self.location(position)}, field {field!r}")
-
-    def booleans(self, field: str) -> list[bool]:
-        """The field's values, which must be true or false."""
-        return self._of_type(field, bool, "true or false")
-
-    def texts_or_nulls(self, field: str) -> list[str | None]:
-        """The field's values, which must be text or null."""
-        values = self.column(field)
-        texts = ["" if value is None else value for value in values]
-        check_texts(texts, lambda position: f"{self.location(position)}, field {field!r}")
-        return values
 
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for an unexpected value."""
-        return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")
+        return self._error(position, field, expected, shown(found))
+
+    def _error(self, position: int, field: str, expected: str, found: str) -> InputError:
+        return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {found}")
 
 
-def check_texts(values: list[Any], location: Callable[[int], str]) -> None:
+def check_texts(values: Sequence[Any], location: Callable[[int], str]) -> None:
     """Raise InputError unless all values are text; location: position to location."""
-    if not set(map(type, values)) <= {str}:
-        position = next(position for position, value in enumerate(values) if type(value) is not str)
-        raise InputError(f"{location(position)}: expected text, found {shown(values[position])}")
+    for position, value in enumerate(values):
+        if type(value) is not str:
+            raise InputError(f"{location(position)}: expected text, found {shown(value)}")

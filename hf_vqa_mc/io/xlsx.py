@@ -1,13 +1,10 @@
 """Tables in xlsx files."""
 
-import zipfile
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.io.packed import check_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,15 +14,11 @@ def read_xlsx(path: Path) -> "pd.DataFrame":
     """The cells of the only sheet with rows as text; raises InputError if the file cannot be read, or has several."""
     import pandas as pd
 
-    if find_spec("openpyxl") is None:
-        raise MissingExtra("openpyxl", "evaluate")
     try:
-        with zipfile.ZipFile(path) as archive:
-            check_size(str(path), path.stat().st_size, sum(one.file_size for one in archive.infolist()))
         options = {"dtype": str, "keep_default_na": False, "na_filter": False, "engine": "openpyxl"}
         sheets: dict[str, pd.DataFrame] = pd.read_excel(path, sheet_name=None, **options)
-    except InputError:
-        raise
+    except ImportError:
+        raise MissingExtra("openpyxl", "evaluate") from None
     except Exception as error:  # openpyxl raises whatever damaged XML leads to
         reason = str(error).split("\n")[0]
         raise InputError(f"{path}: cannot be read as xlsx ({reason}); save it again, or as csv") from error

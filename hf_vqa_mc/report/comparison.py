@@ -49,7 +49,7 @@ def _table(done: Comparison, lines: list[Line], by: Sequence[str] = ()) -> TextT
     against = [line.against_baseline for line in lines]
     columns |= {name: [text(one) if one else "" for one in against] for name, text in texts.items()}
     kept = {name: cells for name, cells in columns.items() if any(cells)}
-    return TextTable(kept, (RUN, INPUT, *groups), (*groups, RUN))
+    return TextTable(kept, (RUN, INPUT, *groups))
 
 
 def explanations(done: Comparison) -> list[str]:

@@ -22,7 +22,7 @@ def number_table(done: Description) -> TextTable:
             for one in done.figures for at, (name, values) in enumerate(one.numbers.items())]  # fmt: skip
     columns = zip(*rows, strict=True) if rows else [[]] * (2 + len(done.names))
     names = ("figure", "number", *done.names)
-    return TextTable(dict(zip(names, map(list, columns), strict=True)), names[:2], names[:2])
+    return TextTable(dict(zip(names, map(list, columns), strict=True)), names[:2])
 
 
 def _drawing(one: Described) -> Drawing | None:

@@ -122,7 +122,7 @@ def question_table(ids: list[str], records: Records, others: Counter[str]) -> pa
         "full_answer": records.texts("fullAnswer"),
         "is_balanced": records.booleans("isBalanced"),
         "types": _struct("types", [pa.array(_types(types, name), pa.string()) for name in KINDS]),
-        "groups": _struct("groups", [pa.array(groups.texts_or_nulls(name), pa.string()) for name in GROUPS]),
+        "groups": _struct("groups", [pa.array(groups.texts(name, nulls=True), pa.string()) for name in GROUPS]),
         "semantic": _programs(records),
         "semantic_str": records.texts("semanticStr"),
         **{name: text_lists(records.lists(name)) for name in ("entailed", "equivalent")},

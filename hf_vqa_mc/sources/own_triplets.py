@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.parquet import check_parquet
 from hf_vqa_mc.schema import SPLITS, TRIPLETS, check_triplets
 from hf_vqa_mc.sources.files import Files, Folder
 from hf_vqa_mc.sources.source import Source, Stream
@@ -42,7 +41,6 @@ def read(files: Files) -> pa.Table:
 
 def _check_file(path: Path) -> None:
     try:
-        check_parquet(path, str(path), path.stat().st_size)
         names = pq.read_schema(path).names
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error

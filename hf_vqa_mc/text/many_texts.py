@@ -1,5 +1,6 @@
 """`comparable` of millions of texts: compiled for ASCII, in Python for others."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -9,7 +10,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, squeezed, words
+from hf_vqa_mc.text import comparison
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, comparable, words
 
 _BATCH = 1 << 16  # texts; the output buffer takes up to five times their memory
 _LONGEST = max(map(len, SMALL_NUMBERS))  # letters in the longest word for a digit
@@ -84,16 +86,44 @@ def word_lists(texts: Sequence[str] | pa.Array) -> Iterator[list[str]]:
 
 
 def squeezed_texts(texts: Sequence[str] | pa.Array) -> pa.Array:
-    """See `normalisation.squeezed`; no nulls.
+    """The comparable texts without spaces, hyphens and apostrophes: "pony tail" and "ponytail" become one; no nulls.
 
-    >>> squeezed_texts(["Pony tail", "T-shirt", "? -"]).to_pylist()
-    ['ponytail', 'tshirt', '?']
+    >>> squeezed_texts(["Pony tail", "T-shirt", "? -", "-"]).to_pylist()
+    ['ponytail', 'tshirt', '?', '-']
     """
-    folded, has_words = comparable_texts(texts)
-    short = pc.replace_substring_regex(folded, "[ '’-]", "")
-    wordless = pa.array(~has_words)
-    slow = pa.array([squeezed(text) for text in texts_of(folded.filter(wordless))], pa.large_string())
-    return pc.replace_with_mask(short, wordless, slow)
+    folded = comparable_texts(texts)[0]
+    short = pc.replace_substring_regex(folded, r"[\s\p{Z}'’-]", "")
+    return pc.if_else(pc.equal(short, ""), folded, short)
+
+
+_MINUS = "[-−–]"
+_OPERATOR = re.compile(
+    r"</?[A-Za-z][^<>]*>"  # a tag of HTML is no operator
+    rf"|(?P<operator>!=|[+<>=≤≥≠≈±×÷*^√%]|(?<=\d)!|(?<=\d)\s?/|/(?=\s?\d)"
+    rf"|(?<![^\s(\[{{,;:=<>+*/^×÷√]){_MINUS}(?=[\w.√(])"  # a sign
+    rf"|(?:(?<=\b\w)|(?<=\d)|(?<=\)))\s?{_MINUS}\s?(?=\d|\w\b|\())"  # a difference
+)
+_MAY_HAVE_OPERATORS = r"[-−–+<>=≤≥≠≈±×÷*^√%/]|[0-9]!"
+_TUPLE = r"^\s*[(\[]?\s*[^\s,;]+(?:\s*[,;]\s*[^\s,;]+)+\s*[)\]]?\s*$"
+
+
+def comparable_keys(texts: pa.Array) -> tuple[pa.Array, NDArray[np.bool_], NDArray[np.bool_]]:
+    """The keys by which texts count as equal; whether a text has operators; whether it is a tuple, as "no, yes".
+
+    Two tuples of other words, or in another order, never mean the same.
+
+    >>> [column.tolist() for column in map(np.asarray, comparable_keys(pa.array(["-1", "1", "no, yes", "T-shirt"])))]
+    [['-1', 'one', 'no yes', 't-shirt'], [True, False, False, False], [False, False, True, False]]
+    """
+    texts = texts.cast(pa.large_string())
+    keys, signed = comparable_texts(texts)[0], np.zeros(len(texts), np.bool_)
+    may_have = np.flatnonzero(pc.match_substring_regex(texts, _MAY_HAVE_OPERATORS))
+    for number, text in zip(may_have.tolist(), texts_of(texts.take(may_have)), strict=True):
+        signed[number] = any(found["operator"] for found in _OPERATOR.finditer(text))
+    if signed.any():
+        slow = pa.array(list(map(comparison.comparable, texts_of(texts.filter(pa.array(signed))))), pa.large_string())
+        keys = pc.replace_with_mask(keys, pa.array(signed), slow)
+    return keys, signed, pc.match_substring_regex(texts, _TUPLE).to_numpy(zero_copy_only=False)
 
 
 def texts_of(array: pa.Array) -> list[str]:

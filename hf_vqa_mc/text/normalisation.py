@@ -10,7 +10,6 @@ YES_NO = ("yes", "no")  # opposite answers
 
 # A word is a run of letters, marks and digits; one hyphen or apostrophe within belongs to it ("t-shirt", "don't").
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[-'’][\p{L}\p{M}\p{N}]+)*")
-_JOINT = regex.compile(r"[-'’\s]+")
 _AS_WORD = {str(number): word for number, word in enumerate(SMALL_NUMBERS)}
 
 
@@ -45,13 +44,3 @@ def unaccented(text: str) -> str:
     if text.isascii():
         return text
     return "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
-
-
-def squeezed(text: str) -> str:
-    """The comparable text without spaces, hyphens and apostrophes: "pony tail" and "ponytail" become one.
-
-    >>> squeezed("Pony tail") == squeezed("pony-tail") == "ponytail"
-    True
-    """
-    comparable_text = comparable(text)
-    return _JOINT.sub("", comparable_text) or comparable_text

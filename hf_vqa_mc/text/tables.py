@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 HTML_ROWS = 40  # maximum number of rows of a table in a notebook; rows in the middle are left out
-FOLDED = 12  # width above which a text may be folded before columns move to a further table
+FOLDED = 12  # width above which a word of a heading is folded at its underscores
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -31,81 +31,50 @@ _NUMBER_SIGNS = re.compile(r"[-<>]")
 
 
 class TextTable(NamedTuple):
-    """Columns of text; in a narrow terminal with intervals below their numbers, and in several tables if need be."""
+    """Columns of text; in a narrow terminal with intervals below their numbers, then with a table for each row."""
 
     columns: Mapping[str, list[str]]
-    texts: Collection[str]  # columns of text, on the left; the others are numbers, on the right
-    row_names: tuple[str, ...]
-    """columns that name a row, in each table of a narrow terminal: as many of them as distinguish the rows"""
+    texts: Collection[str]  # columns of text, on the left; the others are numbers, on the right, and never folded
 
     @classmethod
     def of(cls, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> "TextTable":
         """A table of lines whose first cell is their name, and the others numbers."""
-        columns = dict(zip(headings, map(list, zip(*lines, strict=True)), strict=True))
-        return cls(columns, headings[:1], (headings[0],))
+        return cls(dict(zip(headings, map(list, zip(*lines, strict=True)), strict=True)), headings[:1])
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        if self._width(self.columns, 1) <= options.max_width:
-            yield self._table(self.columns, 1)
-            return
-        stacked = self._replace(  # intervals below their numbers
-            columns={
-                name: column if name in self.texts else [cell.replace(" (", "\n(") for cell in column]
-                for name, column in self.columns.items()
-            }
-        )
-        every, row_names = list(self.columns), self._row_names()
-        names = every if stacked._width(every, 0) <= options.max_width else row_names
-        for name in [name for name in every if name not in names]:
-            if len(names) > len(row_names) and stacked._width([*names, name], 0) > options.max_width:
-                yield stacked._table(names, 0)
-                names = row_names
-            names = [*names, name]
-        yield stacked._table(names, 0)
-
-    def _row_names(self) -> list[str]:
-        """The first columns of ``row_names`` whose cells distinguish the rows, else all."""
-        names = [name for name in self.row_names if name in self.columns]
-        for count in range(1, len(names)):
-            rows = list(zip(*(self.columns[name] for name in names[:count]), strict=True))
-            if len(set(rows)) == len(rows):
-                return names[:count]
-        return names
-
-    def _width(self, names: Iterable[str], padding: int) -> int:
-        """Width of a table with padding and borders, in which texts and headings are folded."""
-        return sum(self._column_width(name) + 2 * padding + 1 for name in names) + 1
-
-    def _column_width(self, name: str) -> int:
-        """Width of a column: of all its cells if they are numbers."""
-        from rich.cells import cell_len
-
-        heading, cells = (
-            max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
-            for texts in ([self._heading(name)], self.columns[name])
-        )
-        return min(max(heading, cells), FOLDED) if name in self.texts else max(min(heading, FOLDED), cells)
-
-    def _table(self, names: Iterable[str], padding: int) -> "Table":
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(padding=(0, padding))
-        for name in names:
-            is_text = name in self.texts
-            width = None if is_text else self._column_width(name)  # numbers are not folded
-            justify: Literal["left", "right"] = "left" if is_text else "right"
-            table.add_column(Text(self._heading(name)), justify=justify, overflow="fold", width=width)
-        for cells in zip(*(self.columns[name] for name in names), strict=True):
-            table.add_row(*map(Text, cells))
-        return table
+        unlimited = options.update(max_width=1000)
+        for table in (self._table(stacked=False), self._table(stacked=True)):
+            width = console.measure(table, options=unlimited)
+            if (width.maximum if table.padding[1] else width.minimum) <= options.max_width:
+                yield table
+                return
+        for row in zip(*self.columns.values(), strict=True):
+            table = Table(show_header=False)
+            for name, cell in zip(self.columns, row, strict=True):
+                table.add_row(Text(name), Text(cell))
+            yield table
 
-    def _heading(self, name: str) -> str:
-        """A heading; that of numbers with a word per line, and long words with a part per line."""
-        if name in self.texts:
-            return name
-        words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
-        return "\n".join(words)
+    def _table(self, stacked: bool) -> "Table":
+        """A table whose headings of numbers have a word per line."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(padding=(0, 0 if stacked else 1))
+        cells = []
+        for name, column in self.columns.items():
+            is_text = name in self.texts
+            words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
+            heading = Text(name if is_text else "\n".join(words))
+            justify: Literal["left", "right"] = "left" if is_text else "right"
+            least = min(FOLDED, max(map(len, column), default=0)) if is_text else None
+            table.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text, min_width=least)
+            cells.append([Text(cell.replace(" (", "\n(") if stacked and not is_text else cell) for cell in column])
+        for row in zip(*cells, strict=True):
+            table.add_row(*row)
+        return table
 
     def to_markdown(self) -> str:
         """The table in Markdown."""

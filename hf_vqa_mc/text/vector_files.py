@@ -1,18 +1,22 @@
-"""Word vector files as they are published: word2vec binary and text, GloVe text; plain or packed with gzip, xz or zip.
+"""Word vector files as they are published: word2vec binary and text, GloVe text, gensim's .kv; also packed.
 
-gensim also reads them, but does not report the malformed line, and is several times slower on text; the values are
-the same.
+gensim also reads the first three, but fails at words with spaces, which GloVe 840B has, and takes several times as
+long; the values are the same. A .kv file (``KeyedVectors.save``) is a pickle, and unpickling can run any code: only
+plain values and arrays of numbers are unpickled.
 """
 
+import codecs
 import hashlib
+import io
+import pickle
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy._core import multiarray, numeric  # type: ignore[attr-defined,unused-ignore]
 from numpy.typing import NDArray
 from pyarrow import csv
 
@@ -24,51 +28,49 @@ LONGEST_LINE = 1 << 20  # bytes; the limit for a first line or a word of a vecto
 _ROWS_PER_BLOCK = 1 << 16
 _HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 _ANY_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-
-Vectors = tuple[list[str], NDArray[np.float32]]
+_PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
 
 
 class VectorTable(NamedTuple):
-    """The content of a vector file, in its order."""
+    """The content of a vector file, in its order; lines of words with spaces come last."""
 
     words: list[str]  # the first of repeated words counts; bytes that are not UTF-8 are surrogate escapes
     vectors: NDArray[np.floating]  # float32 (words, dim), or the type of a memory-mapped array
-    sha256: str
+    sha256: str  # of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same; of .kv `table_checksum`
 
 
 def read_vector_file(path: Path) -> VectorTable:
-    """Read a word2vec (.bin or .txt) or GloVe file, plain or packed; the format is detected from its bytes.
+    """Read a word2vec, GloVe or .kv file, plain or packed; the format is detected from its bytes.
 
-    The checksum is that of the unpacked bytes, so ``x.txt`` and ``x.txt.xz`` have the same. Raises InputError, with
-    file and line or vector, if it is empty, truncated, or malformed.
+    Raises InputError, with file and line or vector, if it is empty, truncated, or malformed.
     """
-    digest = hashlib.sha256()
     with unpacked(path) as file:
-        first, start = file.readline(LONGEST_LINE), file.read(1 << 16)
-        if not first:
-            raise InputError(f"{path}: the file is empty, expected word vectors")
-        chunks = _blocks(file, start, digest)
-        digest.update(first)
-        if header := _HEADER.fullmatch(first):
-            read = _read_text if _is_text(start, int(header[2])) else _read_binary
-            words, vectors = read(chunks, path, int(header[2]), int(header[1]))
-        else:
-            parts = first.split()
-            if len(parts) < 2 or not all(map(_is_number, parts[1:])):
-                raise InputError(
-                    f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a "
-                    f"line of a GloVe file (a word and its numbers), found {first[:40]!r}"
-                )
-            words, vectors = _read_text(chain([first], chunks), path, len(parts) - 1, None)
-    return VectorTable(words, vectors, digest.hexdigest())
-
-
-def _blocks(file: IO[bytes], start: bytes, digest: "hashlib._Hash") -> Iterator[bytes]:
-    """The start and the rest of a file, which are hashed."""
-    while start:
-        digest.update(start)
-        yield start
-        start = file.read(BLOCK)
+        if file.read(2) in _PICKLE_STARTS:
+            return read_keyed_vectors(path)
+    with unpacked(path) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    with unpacked(path) as file:
+        first, line = file.readline(LONGEST_LINE), file.readline(LONGEST_LINE)
+    if not first:
+        raise InputError(f"{path}: the file is empty, expected word vectors")
+    header, parts = _HEADER.fullmatch(first), first.split()
+    if header is None and (len(parts) < 2 or not all(map(_is_number, parts[1:]))):
+        raise InputError(
+            f"{path}, line 1: not a vector file; expected the header of a word2vec file (two counts) or a "
+            f"line of a GloVe file (a word and its numbers), found {first[:40]!r}"
+        )
+    count, dim = (int(header[1]), int(header[2])) if header else (None, len(parts) - 1)
+    with unpacked(path) as file:
+        if count is not None:
+            file.readline()
+        if count is not None and not _is_text(line, dim):
+            return VectorTable(*_read_binary(file, path, dim, count), digest)
+        words, vectors = _read_text(file, path, dim, line if header else first, 2 if header else 1)
+    if count is not None and len(words) != count:
+        raise InputError(
+            f"{path}: the header (line 1) declares {count} vectors, the file holds {len(words)}; is the file complete?"
+        )
+    return VectorTable(words, vectors, digest)
 
 
 def _is_number(text: bytes) -> bool:
@@ -79,95 +81,63 @@ def _is_number(text: bytes) -> bool:
     return True
 
 
-def _is_text(start: bytes, dim: int) -> bool:
-    """Whether the content after a word2vec header is text; float32 numbers contain control bytes."""
-    numbers = start.split(b"\n", 1)[0].split()[1:]
+def _is_text(line: bytes, dim: int) -> bool:
+    """Whether the line after a word2vec header is text; float32 numbers contain control bytes."""
+    numbers = line.split()[1:]
     if len(numbers) == dim and all(map(_is_number, numbers)):
         return True
     try:
-        start[:-4].decode()  # the last character may be cut
+        line[:-4].decode()  # the last character may be cut
     except UnicodeDecodeError:
         return False
-    return not _ANY_CONTROL.search(start)
+    return not _ANY_CONTROL.search(line)
 
 
-def _read_text(blocks: Iterator[bytes], path: Path, dim: int, count: int | None) -> Vectors:
-    """Parse lines; ``count`` is that of the header, if there is one."""
-    words, matrices, line = list[str](), list[NDArray[np.float32]](), 1 if count is None else 2
-    for block in _whole_lines(blocks):
-        names, matrix = _parsed_fast(block, dim) or _parsed_line_by_line(block, dim, path, line)
-        words += names
-        matrices.append(matrix)
-        line += block.count(b"\n")
-    if count is not None and len(words) != count:
-        raise InputError(
-            f"{path}: the header (line 1) declares {count} vectors, the file holds {len(words)}; is the file complete?"
-        )
-    return words, np.concatenate(matrices)
+def _read_text(
+    file: IO[bytes], path: Path, dim: int, line: bytes, number: int
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Parse lines from a first one and its number on; numbers are rounded from float64, as by gensim."""
+    irregular: list[Any] = []
+    ends_in_space = line.rstrip(b"\r\n").endswith(b" ")  # as word2vec.c writes lines
+    names = [str(column) for column in range(dim + 1 + ends_in_space)]
+    types = {name: pa.float64() for name in names[1:]} | {"0": pa.string()}
+    words, parts = list[str](), list[NDArray[np.float32]]()
 
+    def kept_for_later(row: Any) -> str:  # noqa: ANN401  pyarrow.csv.InvalidRow
+        irregular.append(row)
+        return "skip"
 
-def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks of whole lines, without empty lines at the end."""
-    rest = b""
-    for chunk in blocks:
-        block = rest + chunk
-        end = block.rfind(b"\n", 0, len(block.rstrip(b"\r\n"))) + 1  # empty lines that may be the end wait
-        rest = block[end:]
-        if end:
-            yield block[:end]
-    if rest.strip():
-        yield rest.rstrip(b"\r\n")
-
-
-def _parsed_fast(block: bytes, dim: int) -> Vectors | None:
-    """Words and vectors of regular lines; None if a line is irregular or malformed."""
-    names = [str(column) for column in range(dim + 1)]
-    types = {name: pa.float64() for name in names[1:]} | {"0": pa.binary()}
     try:
-        table = csv.read_csv(
-            pa.BufferReader(block.replace(b" \n", b"\n").rstrip(b" ")),  # word2vec.c ends each line with a space
-            csv.ReadOptions(column_names=names),
-            csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
-            csv.ConvertOptions(column_types=types, null_values=[]),
+        blocks = csv.open_csv(
+            file,
+            csv.ReadOptions(column_names=names, block_size=BLOCK, encoding="latin1"),  # of any bytes
+            csv.ParseOptions(delimiter=" ", quote_char=False, invalid_row_handler=kept_for_later),
+            csv.ConvertOptions(column_types=types, null_values=[], include_columns=names[: dim + 1]),
         )
-    except pa.ArrowInvalid:
-        return None
-    # numbers are read as float64 and rounded to float32, as gensim does
-    vectors = np.empty((table.num_rows, dim), np.float32)
-    with np.errstate(over="ignore"):
-        for column in range(dim):
-            vectors[:, column] = table.column(column + 1).to_numpy()
-    return [word.decode("utf-8", "surrogateescape") for word in table.column(0).to_pylist()], vectors
+        for block in blocks:
+            words += block.column(0).to_pylist()
+            with np.errstate(over="ignore"):
+                columns = [column.to_numpy().astype(np.float32) for column in block.columns[1:]]
+            parts.append(np.stack(columns, axis=1))
+    except pa.ArrowInvalid as error:
+        row = re.search(r"Row #(\d+): *(.*)", str(error))
+        where = f"{path}, line {int(row[1]) + number - 1}" if row else str(path)
+        raise InputError(f"{where}: expected a word and {dim} numbers: {row[2] if row else error}") from error
+    for row in irregular:  # words with spaces
+        pieces = row.text.rstrip().split(" ")
+        word, numbers = pieces[:-dim], [piece.encode() for piece in pieces[-dim:]]
+        if len(word) < 2 or not all(map(_is_number, numbers)) or all(_is_number(one.encode()) for one in word[1:]):
+            where = f"{path}, line {row.number + number - 1}"
+            raise InputError(f"{where}: expected a word and {dim} numbers, found {row.text[:80]!r}")
+        words.append(" ".join(word))
+        parts.append(np.array([[float(number) for number in numbers]], np.float32))
+    words = [word.encode("latin1").decode("utf-8", "surrogateescape") for word in words]
+    return words, np.concatenate([np.empty((0, dim), np.float32), *parts])
 
 
-def _parsed_line_by_line(block: bytes, dim: int, path: Path, first_line: int) -> Vectors:
-    """Slow parser: accepts words with spaces (GloVe 840B has some) and names the malformed line."""
-    words, rows = [], []
-    for number, line in enumerate(block.removesuffix(b"\n").split(b"\n"), first_line):
-        parts = line.rstrip().split(b" ")
-        word, numbers = parts[:-dim], parts[-dim:]
-        if len(parts) <= dim or (len(word) > 1 and all(map(_is_number, word[1:]))):
-            raise InputError(f"{path}, line {number}: expected a word and {dim} numbers, found {len(parts) - 1}")
-        wrong = next((text for text in numbers if not _is_number(text)), None)
-        if wrong is not None:
-            raise InputError(f"{path}, line {number}: expected a number, found {wrong[:40]!r}")
-        words.append(b" ".join(word).decode("utf-8", "surrogateescape"))
-        rows.append(list(map(float, numbers)))
-    with np.errstate(over="ignore"):
-        return words, np.array(rows).astype(np.float32)
-
-
-def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
-    """The SHA-256 of words and vectors, for vectors that are not in one file."""
-    digest = hashlib.sha256("\n".join([str(vectors.shape), *words]).encode("utf-8", "surrogatepass"))
-    for start in range(0, len(vectors), _ROWS_PER_BLOCK):
-        digest.update(np.ascontiguousarray(vectors[start : start + _ROWS_PER_BLOCK], "<f4").data)
-    return digest.hexdigest()
-
-
-def _read_binary(blocks: Iterator[bytes], path: Path, dim: int, count: int) -> Vectors:
+def _read_binary(file: IO[bytes], path: Path, dim: int, count: int) -> tuple[list[str], NDArray[np.float32]]:
     words, vectors, rest = list[str](), np.empty((count, dim), "<f4"), b""
-    for block in blocks:
+    while len(words) < count and (block := file.read(BLOCK)):
         data, start = rest + block, 0
         while len(words) < count:
             space = data.find(b" ", start)
@@ -178,10 +148,95 @@ def _read_binary(blocks: Iterator[bytes], path: Path, dim: int, count: int) -> V
             # word2vec.c ends each vector with a line break
             words.append(data[start:space].lstrip(b"\n").decode("utf-8", "surrogateescape"))
             start = end
-        rest = data[start:] if len(words) < count else b""
+        rest = data[start:]
     if len(words) < count:
         raise InputError(
             f"{path}: the header (line 1) declares {count} vectors of {dim} numbers, the file ends inside vector "
             f"{len(words) + 1}; is it complete?"
         )
     return words, vectors.astype(np.float32, copy=False)
+
+
+def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
+    """The SHA-256 of words and vectors, for vectors that are not in one file."""
+    digest = hashlib.sha256("\n".join([str(vectors.shape), *words]).encode("utf-8", "surrogatepass"))
+    for start in range(0, len(vectors), _ROWS_PER_BLOCK):
+        digest.update(np.ascontiguousarray(vectors[start : start + _ROWS_PER_BLOCK], "<f4").data)
+    return digest.hexdigest()
+
+
+class _Attributes:
+    """Replaces KeyedVectors (and the Vocab of gensim 3): the attributes of the file."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
+def _dtype(code: str, *options: Any) -> np.dtype[Any]:  # noqa: ANN401  as numpy.dtype
+    """A NumPy type of numbers or texts; arrays of objects could hold anything."""
+    found = np.dtype(code, *options)
+    if found.kind not in "biufSU":
+        raise pickle.UnpicklingError(f"the dtype {code!r}")
+    return found
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    """Bytes as pickled by protocols before 3."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"the encoding {encoding}")
+    return codecs.encode(text, encoding)
+
+
+_ADMITTED: dict[str, Callable[..., Any]] = {
+    "numpy ndarray": np.ndarray,
+    "numpy dtype": _dtype,
+    "numpy.core.multiarray _reconstruct": multiarray._reconstruct,
+    "numpy.core.multiarray scalar": multiarray.scalar,
+    "numpy.core.numeric _frombuffer": numeric._frombuffer,  # type: ignore[attr-defined]
+    "_codecs encode": _encoded,
+    **{f"{module} frozenset": frozenset for module in ("builtins", "__builtin__")},
+    "__builtin__ bytes": bytes,
+    **{
+        f"gensim.models.keyedvectors {name}": _Attributes
+        for name in ("KeyedVectors", "EuclideanKeyedVectors", "Word2VecKeyedVectors", "Vocab")
+    },
+}
+"""The constructors that a .kv file may call."""
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401  a constructor
+        found = _ADMITTED.get(f"{module.replace('numpy._core', 'numpy.core')} {name}")
+        if found is None:
+            raise pickle.UnpicklingError(f"{module}.{name}")
+        return found
+
+
+def read_keyed_vectors(path: Path) -> VectorTable:
+    """Read a file of gensim's ``KeyedVectors.save``; large arrays, in a file next to it, are memory-mapped."""
+    with unpacked(path) as file:
+        data = file.read()
+    try:
+        saved = _Unpickler(io.BytesIO(data), encoding="latin1").load()
+        attributes = vars(saved) if isinstance(saved, _Attributes) else {}
+        words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
+        vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
+        if words is None:
+            raise ValueError("there is no list of words in it")
+        if not isinstance(vectors, np.ndarray):
+            packed = Path(f"{path}.vectors.npz")
+            if packed.exists():
+                with np.load(packed, allow_pickle=False) as arrays:
+                    vectors = np.asarray(arrays["val"])
+            else:
+                vectors = np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))
+        if len(words) != len(vectors):
+            raise ValueError(f"{len(words)} words, {len(vectors)} vectors")
+        return VectorTable(words, vectors, table_checksum(words, vectors))
+    except OSError:  # no file of vectors next to it
+        raise
+    except Exception as error:  # a pickle of something else, or a damaged one, may raise anything
+        raise InputError(
+            f"{path}: expected gensim KeyedVectors of plain words and numbers, found {error}; nothing else is loaded "
+            "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
+        ) from error

@@ -1,8 +1,4 @@
-"""Word vectors by name: a file, a name of gensim-data, or ``corpus``; never guessed.
-
-gensim's own format, .kv (``KeyedVectors.save``), is a pickle, and unpickling can run any code. The reader resolves no
-class or function except the substitutes below: plain attributes of a ``KeyedVectors``, and arrays of plain numbers.
-"""
+"""Word vectors by name: a file, a name of gensim-data, or ``corpus``; never guessed."""
 
 import contextlib
 import logging
@@ -11,14 +7,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, unknown_name
-from hf_vqa_mc.io.packed import unpacked
-from hf_vqa_mc.io.plain_pickle import PickledArray, Refused, unpickled
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.options import VECTORS
 from hf_vqa_mc.text.vector_files import VectorTable, read_vector_file, table_checksum
@@ -29,7 +22,6 @@ DIM, WINDOW, EPOCHS = 100, 5, 5
 MOST_TRAINED = 1_500_000  # sentences, counted once per epoch, above which a large corpus has fewer epochs
 _TRAINING, _REPORTED = "training word vectors", 10_000
 """Name of the step, and sentences after which its progress is reported."""
-PICKLE_STARTS = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))  # the first two bytes of a pickle
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +76,7 @@ def load_word_vectors(
         raise InputError(f"word vectors {name}: expected {VECTORS[0]}")
     given = Path(name).expanduser()
     path = given if given.exists() else _from_gensim_data(name)
-    with unpacked(path) as file:
-        pickled = file.read(2) in PICKLE_STARTS
-    table = read_keyed_vectors(path) if pickled else read_vector_file(path)
+    table = read_vector_file(path)
     return WordVectors.of(given.name, table.sha256, table.words, table.vectors)
 
 
@@ -166,58 +156,3 @@ def _from_gensim_data(name: str) -> Path:
             "; give the path of a vector file"
         ) from error
     raise unknown_name("word vectors (no such file, and no such name of gensim-data)", name, known)
-
-
-class _Attributes:
-    """Replaces KeyedVectors (and the Vocab of gensim 3): the attributes of the file."""
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
-
-_SUBSTITUTES = {
-    **{
-        f"gensim.models.keyedvectors {name}": _Attributes
-        for name in ("KeyedVectors", "EuclideanKeyedVectors", "Word2VecKeyedVectors", "Vocab")
-    },
-    **{f"{module} frozenset": frozenset for module in ("builtins", "__builtin__")},
-}
-
-
-def read_keyed_vectors(path: Path) -> VectorTable:
-    """Read a file of gensim's ``KeyedVectors.save``; large arrays, in a file next to it, are memory-mapped.
-
-    The checksum is that of words and vectors, since a .kv file also holds the time of saving.
-    """
-    with unpacked(path) as file:
-        data = file.read()
-    try:
-        saved = unpickled(data, _SUBSTITUTES)
-        attributes = vars(saved) if isinstance(saved, _Attributes) else {}
-        words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
-        if words is None:
-            raise ValueError("there is no list of words in it")
-        vectors = _vectors(attributes, path)
-        if len(words) != len(vectors):
-            raise ValueError(f"{len(words)} words, {len(vectors)} vectors")
-        return VectorTable(words, vectors, table_checksum(words, vectors))
-    except Refused as error:
-        raise InputError(
-            f"{path}: expected gensim KeyedVectors of plain words and numbers, found {error}; nothing else is loaded "
-            "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
-        ) from error
-    except OSError:  # no file of vectors next to it
-        raise
-    except Exception as error:  # a damaged pickle or array may raise anything
-        raise InputError(f"{path}: not a complete gensim KeyedVectors file ({error})") from error
-
-
-def _vectors(attributes: dict[str, Any], path: Path) -> NDArray[Any]:
-    vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
-    if isinstance(vectors, PickledArray):
-        return vectors.numbers()
-    packed = Path(f"{path}.vectors.npz")
-    if packed.exists():
-        with np.load(packed, allow_pickle=False) as arrays:
-            return np.asarray(arrays["val"])
-    return np.asarray(np.load(f"{path}.vectors.npy", mmap_mode="r", allow_pickle=False))

@@ -3,30 +3,12 @@
 ``hf_vqa_mc.<name>`` is the function ``<name>`` of the module ``verbs.<name>``.
 """
 
-VERBS = (
-    "quickstart",
-    "build",
-    "describe",
-    "lint",
-    "audit",
-    "verify",
-    "remedy",
-    "evaluate",
-    "judge",
-    "compare",
-    "preview",
-    "export",
-    "score",
-    "features",
-    "train",
-    "predict",
-    "transfer",
-    "push",
-    "generate_tdiuc",
-    "generate_complementary",
-    "generate_gqa",
-    "study_create",
-    "study_serve",
-    "study_results",
-)
-"""The listing; ``vqa-mc -h`` has them in groups, see `cli.PANELS`."""
+PANELS = {
+    "Your benchmark": ("audit", "lint", "describe", "remedy", "verify", "preview", "score", "export"),
+    "Models": ("evaluate", "compare", "features", "train", "predict", "transfer"),
+    "The papers' datasets": ("quickstart", "build", "generate_tdiuc", "generate_complementary", "generate_gqa"),
+    "Check by people or a model": ("study_create", "study_serve", "study_results", "judge"),
+    "Sharing": ("push",),
+}
+"""The listing, in the groups of ``vqa-mc -h``."""
+VERBS = tuple(name for names in PANELS.values() for name in names)

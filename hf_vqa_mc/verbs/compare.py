@@ -1,22 +1,19 @@
 """``hf_vqa_mc.compare`` and ``vqa-mc compare``: two or more runs on the same questions, side by side."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
-from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes, frame_bytes
+from hf_vqa_mc.text.tables import check_suffix, csv_bytes, frame_bytes
 
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.comparison import Comparison, Line
 
 FORMATS = (".md", ".csv", ".tex", ".json", ".html")
 ROW_FORMATS = (".csv", ".json", ".parquet")
-UNPAIRED = "runs of vqa-mc train are only listed; compare their checkpoints with vqa-mc evaluate"
 
 
 @settings
@@ -24,11 +21,11 @@ class CompareSettings:
     """Compare two or more runs on the questions that all of them have.
 
     Each run has its mean score; against the baseline, the paired difference, the questions gained and lost, and tests.
-    Intervals are clustered by image. Runs of vqa-mc train are listed with their stored scores, without differences.
+    Intervals are clustered by image.
     """
 
     runs: tuple[Path, ...] = option(
-        "Folders of vqa-mc evaluate or vqa-mc train, or files of vqa-mc score --per-question --output FILE.",
+        "Folders of vqa-mc evaluate, or files of vqa-mc score --per-question --output FILE.",
         kw_only=False,
     )
     baseline: str | None = option(
@@ -66,68 +63,51 @@ class CompareSettings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompareResult(OutputResult):
-    """Two or more runs on the same questions, and runs of vqa-mc train."""
+    """Two or more runs on the same questions."""
 
-    comparison: "Comparison | None"  #: None with runs of vqa-mc train only
+    comparison: "Comparison"
     settings: CompareSettings
-    trained: Sequence[dict[str, Any]] = ()  #: see `evaluation.comparison.trained_run`
 
     def report(self) -> Report:
         """What the runs share, a table with a line per run, the breakdown, notes, and the files."""
-        from hf_vqa_mc.report.comparison import explanations, heading
+        from hf_vqa_mc.report.comparison import explanations, heading, text_tables
 
-        tables = self._tables()
-        if self.comparison is not None:
-            yield ", ".join(f"{name}: {text}" for name, text in heading(self.comparison).items())
+        tables = text_tables(self.comparison)
+        yield ", ".join(f"{name}: {text}" for name, text in heading(self.comparison).items())
         for title, table in tables.items():
             if len(tables) > 1:
                 yield title
             yield table
-        if self.comparison is not None:
-            yield from explanations(self.comparison)
+        yield from explanations(self.comparison)
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures; fractions."""
-        paired = {} if self.comparison is None else self.comparison.as_json()
-        return {**paired, "trained": list(self.trained)} if self.trained else paired
+        return self.comparison.as_json()
 
     def to_pandas(self) -> Frame:
         """One row per run, then one per group and run, with a column for each column of the breakdown; fractions."""
-        rows = []
-        if (done := self.comparison) is not None:
-            empty = dict.fromkeys(done.by, "")
-            rows = [{**empty, **_figures(line)} for line in done.lines]
-            rows += [{**dict(zip(done.by, line.group, strict=True)), **_figures(line)} for line in done.group_lines]
-        for run in self.trained:
-            low, high = run["interval"] or (None, None)
-            rows.append(
-                {name: value for name, value in run.items() if name != "interval"} | {"low": low, "high": high}
-            )
-        return frame_of(rows).astype({} if done is None else {"gained": "Int64", "lost": "Int64"})
+        done = self.comparison
+        rows = [{**dict.fromkeys(done.by, ""), **_figures(line)} for line in done.lines]
+        rows += [{**dict(zip(done.by, line.group, strict=True)), **_figures(line)} for line in done.group_lines]
+        return frame_of(rows).astype({"gained": "Int64", "lost": "Int64"})
 
     @property
     def changed(self) -> Frame:
         """One row per question whose score differs: id, type, and each run's score and picked choice."""
-        if self.comparison is None:
-            raise InputError(f"changed: {UNPAIRED}")
         return self.comparison.changed
-
-    def _tables(self) -> dict[str, TextTable]:
-        """The tables by their titles."""
-        from hf_vqa_mc.evaluation.comparison import trained_table
-        from hf_vqa_mc.report.comparison import text_tables
-
-        found = {} if self.comparison is None else text_tables(self.comparison)
-        return {**found, "Runs of vqa-mc train": trained_table(self.trained)} if self.trained else found
 
     def to_markdown(self) -> str:
         """The tables in Markdown, in percent with one decimal."""
-        return "\n".join(table.to_markdown() for table in self._tables().values())
+        from hf_vqa_mc.report.comparison import text_tables
+
+        return "\n".join(table.to_markdown() for table in text_tables(self.comparison).values())
 
     def to_latex(self) -> str:
         """The tables in LaTeX, for the package booktabs, in percent with one decimal."""
-        return "\n".join(table.to_latex() for table in self._tables().values())
+        from hf_vqa_mc.report.comparison import text_tables
+
+        return "\n".join(table.to_latex() for table in text_tables(self.comparison).values())
 
     @property
     def _inputs(self) -> tuple[Path, ...]:
@@ -135,7 +115,7 @@ class CompareResult(OutputResult):
 
     def _content(self, path: Path) -> bytes:
         """The content of a file: .md, .csv, .tex, .json or .html."""
-        from hf_vqa_mc.report.comparison import comparison_html
+        from hf_vqa_mc.report.comparison import comparison_html, text_tables
 
         suffix = check_suffix(path, "path", FORMATS)
         if suffix == ".json":
@@ -143,9 +123,7 @@ class CompareResult(OutputResult):
         if suffix == ".csv":
             return csv_bytes(self.to_pandas())
         if suffix == ".html":
-            if self.comparison is None:
-                raise InputError(f"{path}: {UNPAIRED}")
-            return comparison_html(self.comparison, self._tables()).encode()
+            return comparison_html(self.comparison, text_tables(self.comparison)).encode()
         return (self.to_markdown() if suffix == ".md" else self.to_latex()).encode()
 
 
@@ -165,7 +143,6 @@ def _figures(line: "Line") -> dict[str, Any]:
     CompareSettings,
     "vqa-mc compare vqa_mc_evaluations/iqa vqa_mc_evaluations/iq --by question_type --output leaderboard.html",
     "vqa-mc compare baseline.json model.json --changed changed.csv",
-    "vqa-mc compare runs/iqa runs/qa --output runs.md",
 )
 def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     """Compare runs.
@@ -176,25 +153,16 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     Raises:
         InputError: a run cannot be read, or the runs are of different benchmarks or have no question in common.
     """
-    from hf_vqa_mc.evaluation.comparison import compared, is_trained, read_runs, trained_run
+    from hf_vqa_mc.evaluation.comparison import Comparison, read_runs
     from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.outputs import check_output_files
 
     outputs = {"--output": settings.output, "--changed": settings.changed}
     check_output_files(outputs, settings.runs, settings.overwrite)
     progress("reading runs", 0, 1)
-    trained = [trained_run(path) for path in settings.runs if is_trained(path)]
-    paths = [path for path in settings.runs if not is_trained(path)]
-    comparison = None
-    if paths or not trained:
-        runs = read_runs(paths, settings.input, settings.metric)
-        comparison = compared(runs, settings.baseline, settings.by)
-    else:
-        for name in ("baseline", "input", "metric", "by", "changed"):
-            if getattr(settings, name):
-                raise InputError(f"--{name}: {UNPAIRED}")
+    runs = read_runs(settings.runs, settings.input, settings.metric)
+    done = CompareResult(Comparison(runs, settings.baseline, settings.by), settings)
     progress("reading runs", 1, 1)
-    done = CompareResult(comparison, settings, trained)
     contents: dict[Path, bytes] = {}
     if settings.output is not None:
         contents[settings.output] = done._content(settings.output)

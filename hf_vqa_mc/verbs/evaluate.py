@@ -27,7 +27,7 @@ class EvaluateResult(OutputResult):
 
         done = self.evaluation
         yield f"{done.run['model']} on {done.split.location}: {done.extent()}, method {done.run['method']}"
-        yield TextTable(done.columns(), ("input",), ("input",))
+        yield TextTable(done.columns(), ("input",))
         yield from done.notes()
         yield from (f"wrote {path}" for path in self.written)
         yield from next_steps(self.settings, done, self.settings.output)

@@ -33,7 +33,7 @@ class JudgeResult(OutputResult):
         groups = figures["groups"]
         columns = {"": [one["name"] for one in groups], "decoys": [f"{one['decoys']:,}" for one in groups]}
         columns |= {heading: [one[key].percent() for one in groups] for heading, key in shares.items()}
-        yield TextTable(columns, ("",), ("",))
+        yield TextTable(columns, ("",))
         yield from done.notes()
         yield from (f"wrote {path}" for path in self.written)
 

@@ -81,7 +81,7 @@ class LintResult(OutputResult):
                 "issues": [f"{number:,}" for number in counts.values()],
                 "first": [printable(firsts[check.name]) for check in counts],
             }
-            yield TextTable(columns, ("severity", "check", "first"), ("check",))
+            yield TextTable(columns, ("severity", "check", "first"))
             yield from (f"{check.name}: {check.sentence}; {check.remedy}" for check in counts)
         else:
             yield "No issues."

@@ -52,7 +52,7 @@ class StudyResultsResult(OutputResult):
         """The table, the attention checks, the files, and how to use them."""
         summary, checks = self.summary, self.summary["attention_checks"]
         yield f"{summary['kind']}: {summary['dataset']}"
-        yield TextTable(_columns(list(self.done.outcome.table)), TEXTS, TEXTS)
+        yield TextTable(_columns(list(self.done.outcome.table)), TEXTS)
         for name, progress in summary["progress"].items():
             if progress["answers"] < progress["wanted"]:
                 yield f"unfinished: {name} has {progress['answers']:,} of {progress['wanted']:,} answers"

@@ -115,7 +115,7 @@ class TransferResult(Result):
         columns = {name: [row[name] for row in rows] for name in ("config", "split")}
         for what in ("images", "questions"):
             columns[what] = [f"{row['overlap'][f'shared_{what}']:,} of {row['overlap'][what]:,}" for row in rows]
-        return TextTable(columns, ("config", "split"), ("config",))
+        return TextTable(columns, ("config", "split"))
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in transfer.json: without folders of the user."""

@@ -12,8 +12,8 @@ from hf_vqa_mc.audits.findings import GENERAL, NAMED, SAME, VECTORS, WUP, findin
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.texts import official_texts
 from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS, normalised
+from hf_vqa_mc.text.many_texts import comparable_keys
 from hf_vqa_mc.text.normalisation import comparable, words
-from hf_vqa_mc.text.operators import comparable_keys
 from hf_vqa_mc.text.relations import Relations, exclusive
 from hf_vqa_mc.text.similarity import phrase_wup
 from hf_vqa_mc.text.word_vectors import WordVectors

@@ -77,11 +77,3 @@ def test_mistakes_are_reported_before_anything_slow_is_imported(every, tmp_path)
     for mistake, (code, loaded, output) in json.loads(done.stdout).items():
         assert (code, loaded) == (2, []), (mistake, output)
         assert output.splitlines()[-1].startswith("vqa-mc: "), mistake
-
-
-def test_every_command_is_in_one_group_of_the_help():
-    from hf_vqa_mc.cli import GROUPS, PANELS
-    from hf_vqa_mc.verbs import VERBS
-
-    commands = {next((group for group in GROUPS if verb.startswith(f"{group}_")), verb) for verb in VERBS}
-    assert sorted(name for names in PANELS.values() for name in names) == sorted(commands)

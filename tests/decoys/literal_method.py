@@ -4,6 +4,7 @@ It shares with the package what has tests of its own: text normalisation, Wu-Pal
 a caller passes it) and the hashes for random numbers.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -38,7 +39,13 @@ MOST_RANDOM_DRAWS = 1_000
 TIE = 1e-12
 
 comparable = cache(language.comparable)
-squeezed = cache(language.squeezed)
+
+
+@cache
+def squeezed(text: str) -> str:
+    """The comparable text without spaces, hyphens and apostrophes, unless nothing is left."""
+    folded = comparable(text)
+    return re.sub(r"[-'’\s]+", "", folded) or folded
 
 
 class Choice(NamedTuple):

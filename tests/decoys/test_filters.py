@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys.candidates import ACCEPTED, Reason, reason_against
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.text.normalisation import squeezed
-from tests.decoys.literal_method import objection, remembered_wup
+from tests.decoys.literal_method import objection, remembered_wup, squeezed
 from tests.decoys.small_worlds import candidates_of
 
 

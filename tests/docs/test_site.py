@@ -15,10 +15,9 @@ import pytest
 from nbclient import NotebookClient
 
 import hf_vqa_mc
-from hf_vqa_mc.cli import PANELS
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.options import flag_of, spec_of
-from hf_vqa_mc.verbs import VERBS
+from hf_vqa_mc.verbs import PANELS, VERBS
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = 'vm.quickstart(output="vqa_mc")\n'

@@ -19,7 +19,6 @@ from hf_vqa_mc.cli import app
 from hf_vqa_mc.evaluation.comparison import paired
 from hf_vqa_mc.evaluation.shares import difference
 from tests.evaluation import worlds
-from tests.hub.checkpoints import write_record
 from tests.report import hostile
 
 
@@ -315,7 +314,7 @@ def bad_inputs(folder):
     stopped = write_run(folder / "stopped", numbered([1]))
     (stopped / "results.json").rename(stopped / "run.json")
     return [
-        ([good], {}, "RUNS: expected two or more, each a folder of vqa-mc evaluate or vqa-mc train, or a file"),
+        ([good], {}, "RUNS: expected two or more, each a folder of vqa-mc evaluate, or a file"),
         ([good, good], {}, "is given twice; remove one"),
         ([good, folder / "none"], {}, "none: no such folder or file; expected"),
         ([good, folder / "empty"], {}, "results.json is missing; expected a folder of vqa-mc evaluate"),
@@ -339,29 +338,3 @@ def test_bad_input_gets_one_clear_line(tmp_path):
         with pytest.raises(vm.InputError, match=message) as error:
             vm.compare(runs, **options)
         assert "\n" not in str(error.value)
-
-
-def test_runs_of_training_are_listed_with_their_stored_scores(runs, tmp_path):
-    write_record(tmp_path / "qa" / "best")
-    results = {"validation": {"accuracy": 0.625, "interval": [0.49, 0.71]}}
-    write_record(tmp_path / "iqa" / "best", config="vqa_open", results=results)
-    listed = vm.compare([tmp_path / "qa", tmp_path / "iqa" / "best"], output=tmp_path / "runs.md")
-    frame = listed.to_pandas()
-    assert frame["tested"].tolist() == ["cocoqa_iou_qou, test", "vqa_open, validation"]
-    assert frame["mean"].tolist() == [0.5187, 0.625]
-    assert frame["low"].tolist()[1] == 0.49
-    lines = (tmp_path / "runs.md").read_text().splitlines()
-    assert lines[0] == "| run | tested | model | metric | % | chance | questions |"
-    assert lines[2] == r"| qa | cocoqa\_iou\_qou, test | mlp-qa | accuracy | 51.9 | 14.3 | 38,948 |"
-    assert listed.to_dict() == json.loads(json.dumps(listed.to_dict())) and "difference" not in repr(listed)
-    mixed = vm.compare([runs / "weak", tmp_path / "qa", runs / "strong"], output=tmp_path / "board.html")
-    assert mixed.to_pandas()["mean"].tolist()[2] == 0.5187 and "51.9" in (tmp_path / "board.html").read_text()
-
-
-def test_runs_of_training_that_cannot_be_listed_are_named(tmp_path):
-    write_record(tmp_path / "qa" / "best")
-    with pytest.raises(vm.InputError, match="by: runs of vqa-mc train are only listed"):
-        vm.compare([tmp_path / "qa"], by="label")
-    write_record(tmp_path / "qa" / "best", finished=False)
-    with pytest.raises(vm.InputError, match="qa: the training is not finished; run it again to resume it"):
-        vm.compare([tmp_path / "qa"])

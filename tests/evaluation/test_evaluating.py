@@ -164,25 +164,6 @@ def test_other_settings_questions_contexts_or_folders_are_rejected(tmp_path):
         vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=tmp_path / "mine")
 
 
-@pytest.mark.parametrize(
-    ("fewer", "message"),
-    [
-        ({"sample": 5}, r"output .*run has results with questions 24, now 5; choose another folder, or"),
-        ({"inputs": ["full"]}, r"inputs \['full', 'no-image'\], now \['full'\]"),
-        ({"rotations": "1"}, "rotations 2, now 1"),
-    ],
-)
-def test_results_are_not_replaced_by_those_of_fewer_questions_inputs_or_rotations(tmp_path, fewer, message):
-    run, given = tmp_path / "run", {"inputs": ["full", "no-image"], "rotations": "2"}
-    vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=run, **given)
-    before = (run / "results.json").read_bytes()
-    with pytest.raises(vm.InputError, match=message):
-        vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=run, **given | fewer)
-    assert (run / "results.json").read_bytes() == before
-    (run / "results.json").unlink()
-    vm.evaluate(worlds.benchmark(), model=AlwaysC(), output=run, **given | fewer)
-
-
 def test_a_broken_image_is_named_and_the_run_goes_on(tmp_path):
     frame = worlds.benchmark()
     frame.at[3, "image"] = {"bytes": b"broken", "path": None}

@@ -3,8 +3,6 @@
 import io
 import os
 import re
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -68,20 +66,6 @@ def test_of_several_frames_the_first_is_decoded():
         content = written(frames[0], form, save_all=True, append_images=frames[1:])
         with opened_picture(content) as image:
             assert image.convert("RGB").getpixel((4, 4))[0] > 200
-
-
-def test_warnings_are_hidden_in_threads_and_come_back_afterwards():
-    palette = Image.new("P", (9, 9))
-    content = written(palette, "PNG", transparency=b"\0\1")
-
-    def converted(_):
-        with opened_picture(content) as image:
-            return image.convert("RGB").size
-
-    before = list(warnings.filters)
-    with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(converted, range(200))) == {(9, 9)}
-    assert list(warnings.filters) == before
 
 
 def test_nothing_else_of_the_package_opens_images():

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.word_vectors import read_keyed_vectors
+from hf_vqa_mc.text.vector_files import read_keyed_vectors
 
 
 def keyed_vectors(**attributes):
@@ -72,17 +72,6 @@ def test_a_file_cannot_change_how_the_next_one_is_read(tmp_path):
         assert read_keyed_vectors(good).words == ["cat", "dog"]
 
 
-def test_a_few_bytes_cannot_ask_for_all_memory(tmp_path):
-    import resource
-
-    path = tmp_path / "a.kv"
-    path.write_bytes(b"\x80\x04Nr\x00\x00\x00\x08.")  # "remember this as number 134,217,728"
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(InputError, match="there is no list of words"):
-        read_keyed_vectors(path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "KB"
-
-
 def test_an_array_file_with_pickled_objects_is_refused(tmp_path):
     path = tmp_path / "a.kv"
     keyed_vectors().save(str(path), sep_limit=1)
@@ -109,7 +98,7 @@ def test_a_truncated_array_next_to_it_is_reported(tmp_path):
     keyed_vectors().save(str(path), sep_limit=0)
     array = path.with_name("cut.kv.vectors.npy")
     array.write_bytes(array.read_bytes()[:-4])
-    with pytest.raises(InputError, match=r"cut\.kv: not a complete gensim KeyedVectors file"):
+    with pytest.raises(InputError, match=r"cut\.kv: expected gensim KeyedVectors"):
         read_keyed_vectors(path)
 
 

@@ -146,7 +146,7 @@ def test_files_longer_than_a_block_are_read_whole_and_lines_counted(tmp_path):
     vectors = load_word_vectors(saved(tmp_path, b"\n".join(lines)))
     assert vectors.rows([f"w{number}" for number in range(count)])[1].all()
     lines[count - 2] += b" 1"
-    with pytest.raises(InputError, match=rf"line {count - 1}: expected a word and 100 numbers, found 101"):
+    with pytest.raises(InputError, match=rf"line {count - 1}: expected a word and 100 numbers"):
         load_word_vectors(saved(tmp_path, b"\n".join(lines)))
     wide = np.ones((3, BLOCK // 8), np.float32)
     assert load_word_vectors(saved(tmp_path, binary("abc", wide))).rows(["a", "b", "c"])[1].all()
@@ -160,14 +160,13 @@ def test_files_longer_than_a_block_are_read_whole_and_lines_counted(tmp_path):
         (b"<html>\n<body>no vectors</body>", "line 1: not a vector file"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1", "line 1: not a vector file"),
         (bytes(range(11, 256)) * 20, "line 1: not a vector file"),
-        (b"cat 1 2 3\ndog 1 2\n", "line 2: expected a word and 3 numbers, found 2"),
-        (b"cat 1 2 3\ndog 1 2 3 4\n", "line 2: expected a word and 3 numbers, found 4"),
-        (b"cat 1 2 3\n\ndog 1 2 3\n", "line 2: expected a word and 3 numbers, found 0"),
-        (b"cat 1 2 3\ndog 1 two 3\n", "line 2: expected a number, found b'two'"),
+        (b"cat 1 2 3\ndog 1 2\n", "line 2: expected a word and 3 numbers"),
+        (b"cat 1 2 3\ndog 1 2 3 4\n", "line 2: expected a word and 3 numbers"),
+        (b"cat 1 2 3\ndog 1 two 3\n", "line 2: expected a word and 3 numbers: .*two"),
         (b"3 2\ncat 1 2\ndog 1 2\n", r"header \(line 1\) declares 3 vectors, the file holds 2"),
         (b"1 2\ncat 1 2\ndog 1 2\n", r"header \(line 1\) declares 1 vectors, the file holds 2"),
-        (b"2 3\ncat 1 2\ndog 1 2\n", "line 2: expected a word and 3 numbers, found 2"),
-        (b"3 2\n", "declares 3 vectors"),
+        (b"2 3\ncat 1 2\ndog 1 2\n", "line 2: expected a word and 3 numbers"),
+        (b"3 2\n", "expected a word and 2 numbers"),
         (binary()[:-2], "declares 7 vectors of 4 numbers, the file ends inside vector 7"),
         (binary()[: len(binary()) // 2], "ends inside vector 4"),
         (binary().replace(b"7 4", b"8 4"), "declares 8 vectors of 4 numbers, the file ends inside vector 8"),
