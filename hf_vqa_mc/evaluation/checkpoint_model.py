@@ -51,10 +51,9 @@ class CheckpointModel:
     def scores(self, prompts: Sequence[Prompt]) -> list[Reply]:
         """The score of each choice; None for those that are not in the vocabulary of an open-ended model."""
         questions, choices = [prompt.question for prompt in prompts], [prompt.choices for prompt in prompts]
-        texts = (questions,) if self._is_open_ended else (questions, choices)
         contents = [prompt.image for prompt in prompts] if self.sees_images else []
         images = [self._processor.no_image() if one is None else self._features(one) for one in contents] or None
-        tensors = self._processor(*texts, images=images)
+        tensors = self._processor(images, questions, choices=choices)
         with torch.inference_mode():
             output = self._model(**{name: one.to(self._device) for name, one in tensors.items()})
         replies = []

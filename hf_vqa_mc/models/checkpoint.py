@@ -12,6 +12,7 @@ from hf_vqa_mc.extraction.model_files import quiet
 from hf_vqa_mc.io.hub_folder import first_line
 from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.model import model_of
+from hf_vqa_mc.models.processor import VqaProcessor
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 NAMED = 3  # maximum number of mismatched weights named in a message
@@ -20,15 +21,14 @@ NAMED = 3  # maximum number of mismatched weights named in a message
 def load_checkpoint(
     name: str | Path,
     **options: Any,  # noqa: ANN401  as with_options has them
-) -> tuple[PreTrainedModel, Any]:
+) -> tuple[PreTrainedModel, VqaProcessor]:
     """The model, in evaluation mode, float32 and on the CPU, and its processor, with options of its ``with_options``.
 
     Raises InputError if there is no such checkpoint, it is damaged or pickled, or its files do not match.
     """
     folder = checkpoint_folder(name)
     model = load_model(folder, dtype=torch.float32)
-    processor = model_of(model.config).processor_class.from_pretrained(folder, **options)
-    return model, processor
+    return model, VqaProcessor.from_pretrained(folder, **options)
 
 
 def load_model(

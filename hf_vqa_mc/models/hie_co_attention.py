@@ -17,7 +17,6 @@ from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import AttendingModel, GuidedAttention, average, check_grid
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.model import Model, VqaConfig, VqaModel
-from hf_vqa_mc.models.processor import QUESTION_INPUTS
 from hf_vqa_mc.models.question_texts import PADDING
 from hf_vqa_mc.recipe import Recipe
 
@@ -231,5 +230,5 @@ HIE_CO_ATTENTION = Model(
     source="Lu et al. 2016; Chao et al. 2018, section 5.2 and supplement, A.3",
     config_class=HieCoAttentionVqaConfig,
     model_class=HieCoAttentionForMultipleChoiceVqa,
-    inputs=frozenset(("image_grid", *QUESTION_INPUTS)),
+    inputs=frozenset(("image_grid", "question_vectors", "question_tokens")),
 )

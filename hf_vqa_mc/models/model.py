@@ -20,8 +20,8 @@ from transformers import (
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models.processor import QUESTION_INPUTS, OpenEndedVqaProcessor, VqaMcProcessor, VqaProcessor
-from hf_vqa_mc.models.question_texts import GIVEN
+from hf_vqa_mc.models.processor import VqaProcessor
+from hf_vqa_mc.models.question_texts import CHOICES, TEXT_INPUTS
 from hf_vqa_mc.recipe import CHAO, Recipe
 
 SIZES = (
@@ -63,8 +63,8 @@ class Model:
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     inputs: frozenset[str]
-    """inputs of `QUESTION_INPUTS` (in addition to the choices) or `GIVEN`, and of `IMAGE_INPUTS`, any one of which it
-    takes; with ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `image_tensors`"""
+    """inputs of `TEXT_INPUTS` (in addition to choices), and of `IMAGE_INPUTS`, any one of which it takes; with
+    ``image_regions`` it gets ``region_mask`` and ``region_boxes``, see `image_tensors`"""
     preset: Mapping[str, Any] = field(default_factory=dict)  # config arguments that define this model
     settings: Mapping[str, Any] = field(default_factory=dict)  # defaults of settings that differ from the config's
     recipe: Recipe = CHAO  # how it is trained unless settings say otherwise
@@ -78,13 +78,12 @@ class Model:
     @property
     def sees_question(self) -> bool:
         """Whether it takes the question."""
-        return any(name in QUESTION_INPUTS or GIVEN.get(name) == "questions" for name in self.inputs)
+        return any(TEXT_INPUTS.get(name) == "questions" for name in self.inputs)
 
     def inputs_with(self, kind: FeatureKind | None) -> frozenset[str]:
-        """Its inputs if the image features are of this kind."""
-        if kind is None:
-            return self.inputs
-        return frozenset(name for name in self.inputs if name not in IMAGE_INPUTS or name == kind.input_name)
+        """Its inputs, choices included, if the image features are of this kind."""
+        image = self.inputs.intersection(IMAGE_INPUTS if kind is None else [kind.input_name])
+        return self.inputs.difference(IMAGE_INPUTS) | image | ({CHOICES} if not self.open_ended else set())
 
     @property
     def explains(self) -> bool:
@@ -103,17 +102,12 @@ class Model:
         AutoConfig.register(self.config_class.model_type, self.config_class, exist_ok=True)
         for auto_class in (AutoModel, self.auto_class):
             auto_class.register(self.config_class, self.model_class, exist_ok=True)
-        AutoProcessor.register(self.config_class, self.processor_class, exist_ok=True)  # type: ignore[no-untyped-call]
+        AutoProcessor.register(self.config_class, VqaProcessor, exist_ok=True)  # type: ignore[no-untyped-call]
 
     @property
     def auto_class(self) -> Any:  # noqa: ANN401  transformers' are not typed
         """The Auto class of transformers that loads it."""
         return AutoModelForVisualQuestionAnswering if self.open_ended else AutoModelForMultipleChoice
-
-    @property
-    def processor_class(self) -> type[VqaProcessor]:
-        """The class of its processor."""
-        return OpenEndedVqaProcessor if self.open_ended else VqaMcProcessor
 
     def fits(self, config: PreTrainedConfig) -> bool:
         """Whether a config is this model's."""

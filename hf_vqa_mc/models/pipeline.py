@@ -10,7 +10,7 @@ from transformers import Pipeline, PreTrainedModel
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.models.checkpoint import load_model
 from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, answers_of, model_of
-from hf_vqa_mc.models.processor import QUESTION_INPUTS, VqaProcessor
+from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.models.question_texts import checked_texts
 
 TOP_K = 5  # answers of an open-ended model by default
@@ -103,10 +103,8 @@ class VqaPipeline(Pipeline):
         self.task = task or declared.task
         if self.task not in (declared.task, OPEN_ENDED_TASK if declared.open_ended else TASK):
             raise InputError(f"{declared.name} is not a model of this pipeline; use pipeline({declared.task!r}, ...)")
-        options = {"backbone": kwargs.pop("backbone", None)}
-        if self.task == TASK:
-            defaults = {"word_vectors": None, "new_words": "warn"}
-            options |= {name: kwargs.pop(name, default) for name, default in defaults.items()}
+        defaults = {"backbone": None, "word_vectors": None, "new_words": "warn" if self.task == TASK else None}
+        options = {name: kwargs.pop(name, default) for name, default in defaults.items()}
         processor = processor.with_options(**options)
         model.eval()  # type: ignore[no-untyped-call]
         super().__init__(model=model, processor=processor, task=self.task, **kwargs)
@@ -150,29 +148,21 @@ class VqaPipeline(Pipeline):
         """A batch of one question, with the same keys for all questions of a task."""
         if self.task == COUNTER_EXAMPLE_TASK:
             return self._with_candidates(input_)
+        sees_question = model_of(self.model.config).sees_question
+        self._check(input_, *(["choices"] if self.task == TASK else []), *(["question"] if sees_question else []))
+        given, config = {name: input_.get(name) for name in FIELDS[OPEN_ENDED_TASK]}, self.model.config
+        column, _, member = (getattr(config, "group", None) or "").partition(".")
+        group = input_.get(column) if given["group"] is None else given["group"]
+        given["group"] = group.get(member) if member and isinstance(group, Mapping) else group
+        of_batch = {name: None if value is None else [value] for name, value in given.items()}
+        texts = of_batch.pop("question") or [""]
+        names = {"image": "images", "caption": "captions", "group": "groups", "choices": "choices"}
+        features = self.processor(text=texts, **{names[name]: value for name, value in of_batch.items()})
+        choices = given["choices"]
+        if choices is not None and not checked_texts(choices, "choices"):
+            raise InputError("choices: expected one text or more, found none")
         if self.task == TASK:
-            self._check(input_, "choices")
-        else:
-            self._check(input_, *(["question"] if model_of(self.model.config).sees_question else []))
-        question, choices = input_.get("question"), input_.get("choices")
-        images = None if input_.get("image") is None else [input_["image"]]
-        texts = ["" if question is None else question]
-        if self.task == TASK:
-            if question is None and self.processor.inputs & set(QUESTION_INPUTS):
-                raise InputError(
-                    f'the model sees the question; expected "question" in addition to choices {shown(choices)}'
-                )
-            features = self.processor(texts, [choices], images)
-            features.setdefault("choice_mask", torch.ones(1, len(input_["choices"]), dtype=torch.bool))
-        else:
-            column, _, member = (getattr(self.model.config, "group", None) or "").partition(".")
-            group = input_.get(column)
-            group = group.get(member) if member and isinstance(group, Mapping) else group
-            given = {"captions": input_.get("caption"), "groups": input_.get("group", group)}
-            others = {name: None if value is None else [value] for name, value in given.items()}
-            features = self.processor(texts, images, **others)
-            if choices is not None and not checked_texts(choices, "choices"):
-                raise InputError("choices: expected one text or more, found none")
+            features.setdefault("choice_mask", torch.ones(1, len(choices), dtype=torch.bool))
         return {**features, "kept": None if choices is None else list(choices)}
 
     def _with_candidates(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +173,7 @@ class VqaPipeline(Pipeline):
             raise InputError(f"candidates: expected a list of images, found {shown(given)}")
         if len(given) < count:
             raise InputError(f"candidates: expected {count} images or more, as in training, found {len(given)}")
-        tensors = dict(self.processor([question["question"]], [question["image"]]))
+        tensors = dict(self.processor([question["image"]], [question["question"]]))
         features = self.processor.image_tensors(given, len(given))["image_features"]
         distances = torch.linalg.vector_norm(features - tensors["image_features"], dim=1)
         nearest = distances.argsort(stable=True)[:count]

@@ -1,4 +1,4 @@
-"""The processors of multiple-choice and of open-ended models; part of every checkpoint."""
+"""The processor of all models, a part of every checkpoint."""
 
 from collections.abc import Collection, Sequence
 from copy import copy
@@ -23,14 +23,13 @@ from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.json_stream import read_json
 from hf_vqa_mc.model_listing import checkpoint_folder
-from hf_vqa_mc.models.question_texts import OpenEndedTexts, checked_texts
+from hf_vqa_mc.models.question_texts import CHOICES, TEXT_INPUTS, QuestionTexts, checked_texts
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
-QUESTION_INPUTS = ("question_vectors", "question_tokens")
-"""Of multiple-choice models: the average word vector, or one vector per word (with ``question_mask``)."""
-
 PROCESSOR_CONFIG = "processor_config.json"
+FORMER = ("VqaMcProcessor", "OpenEndedVqaProcessor")
+"""Names of the class in earlier checkpoints; ``inputs`` of the first one lack `CHOICES`."""
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
 _OF_OTHERS = frozenset(("trust_remote_code", "code_revision", "dtype", "use_fast", "proxies"))
@@ -38,12 +37,12 @@ _OF_OTHERS = frozenset(("trust_remote_code", "code_revision", "dtype", "use_fast
 
 
 class VqaProcessor(ProcessorMixin):
-    """Converts images and texts to a model's tensors.
+    """Converts images and texts to the tensors of a multiple-choice, open-ended or counter-example model.
 
     Args:
-        texts: word vectors of a multiple-choice model, or what an open-ended model reads, both as in training.
+        texts: what the model reads, as in training.
         image_kind: kind of the image features in training; None for a model without images.
-        inputs: `Model.inputs`.
+        inputs: `Model.inputs`; of a multiple-choice model with `CHOICES`.
         backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
 
     Raises:
@@ -52,23 +51,116 @@ class VqaProcessor(ProcessorMixin):
 
     def __init__(
         self,
-        texts: TextFeatures | OpenEndedTexts,
+        texts: QuestionTexts,
         image_kind: FeatureKind | None,
         inputs: Collection[str],
         *,
         backbone: str | Backbone | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.texts = OpenEndedTexts(vectors=texts) if isinstance(texts, TextFeatures) else texts
+        self.texts = texts
         self.word_changes = WordChanges()  # changes of the words of questions, as in training
         self.image_kind, self.inputs = image_kind, frozenset(inputs)
         self._backbone = backbone
         if isinstance(backbone, Backbone):
             self._check(backbone)
 
-    def with_options(self, *, backbone: str | Backbone | None = None) -> Self:
-        """This processor with another image backbone than in the checkpoint; raises InputError if it does not fit."""
+    @property
+    def model_input_names(self) -> list[str]:
+        """Names of the tensors; choice_mask only if questions have different numbers of choices."""
+        mask = ["question_mask"] if "question_tokens" in self.inputs else []
+        return [*sorted(self.inputs), *mask, *(["choice_mask"] if CHOICES in self.inputs else [])]
+
+    def __call__(
+        self,
+        images: Sequence[RawImage] | None = None,
+        text: Sequence[str] | None = None,
+        *,
+        choices: Sequence[Sequence[str]] | None = None,
+        captions: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> BatchFeature:
+        """The inputs of a model for a batch of questions; what the model does not see is ignored.
+
+        Args:
+            images: one for each question: PIL images, paths, URLs or bytes.
+            text: the questions.
+            choices: one or more for each question, of a multiple-choice model.
+            captions: one for each question, of a model that reads captions.
+            groups: the question types or other groups of a prior; by default unknown.
+
+        Returns:
+            Arguments of ``forward``. Of a multiple-choice model ``choice_vectors`` float32 (batch, choices, dim), and
+            ``choice_mask`` bool (batch, choices) if questions have different numbers of choices. Of the model's inputs
+            ``question_vectors`` float32 (batch, dim), ``question_tokens`` (batch, words, dim) with ``question_mask``,
+            ``question_indices`` int64 (batch, words), ``question_bags`` float32 (batch, bag size),
+            ``question_layouts`` int64 (batch, nodes, 5), ``caption_bags`` float32 (batch, words), ``question_groups``
+            int64 (batch,), ``image_features`` float32 (batch, image dim) or ``image_grid`` (batch, cells, image dim).
+
+        Raises:
+            InputError: something is no text, lengths do not match, an image cannot be read, or a word is unknown and
+                there is no file of word vectors.
+        """
+        questions = [self.word_changes.text(question) for question in checked_texts(text, "questions")]
+        given = {"questions": questions, "captions": captions, "groups": groups}
+        for name, texts in given.items():
+            if texts is not None and len(texts) != len(questions):
+                raise InputError(f"{name}: expected {len(questions)}, one per question, found {len(texts)}")
+        reading, tensors = self.texts, dict[str, Tensor]()
+        if CHOICES in self.inputs:
+            tensors = self._choice_tensors(choices, questions)
+            reading = replace(reading, vectors=replace(self.text, new_words="skip"))  # new ones were reported
+        tensors |= reading.tensors(self.inputs, **given)
+        return BatchFeature(tensors | self.image_tensors(images, len(questions)))
+
+    def _choice_tensors(self, choices: Sequence[Sequence[str]] | None, questions: Sequence[str]) -> dict[str, Tensor]:
+        """The vectors of the choices and their mask; reports new words, also of the questions if they are seen.
+
+        Raises InputError unless each question has one choice or more.
+        """
+        if choices is None or isinstance(choices, str) or len(choices) != len(questions):
+            raise InputError(f"choices: expected {len(questions)} lists, one per question, found {shown(choices)}")
+        for number, of_question in enumerate(choices):
+            if isinstance(of_question, str) or not all(isinstance(choice, str) for choice in of_question):
+                raise InputError(f"choices of question {number} are {shown(of_question)}; expected a list of strings")
+            if len(of_question) == 0:
+                raise InputError(f"question {number} has no choices; expected one or more")
+        counts = np.array([len(of_question) for of_question in choices], np.int64)
+        mask = np.arange(counts.max(initial=0)) < counts[:, None]
+        vectors = np.zeros((*mask.shape, self.text.dim), np.float32)
+        seen = questions if self.inputs & TEXT_INPUTS.keys() else []
+        vectors[mask] = self.text.encode([*seen, *chain.from_iterable(choices)])[len(seen) :]
+        tensors = {CHOICES: torch.from_numpy(vectors)}
+        return tensors if mask.all() else tensors | {"choice_mask": torch.from_numpy(mask)}
+
+    def with_options(
+        self,
+        *,
+        word_vectors: str | Path | WordVectors | None = None,
+        new_words: NewWords | None = None,
+        backbone: str | Backbone | None = None,
+    ) -> Self:
+        """This processor with options that are not stored in a checkpoint.
+
+        Args:
+            word_vectors: the file of the model's word vectors, for words outside its vocabulary.
+            new_words: without the file, "refuse" (raise InputError; the default of multiple-choice models), "skip"
+                (that of others), or skip and "warn".
+            backbone: another image backbone than that of the checkpoint.
+
+        Raises:
+            InputError: it is another file, cannot be read, or the model reads no word vectors; or the backbone gives
+                other features than those in training.
+        """
         made = copy(self)
+        if (vectors := self.texts.vectors) is not None:
+            vectors = replace(vectors, new_words=new_words or vectors.new_words)
+            if word_vectors is not None:
+                is_name = isinstance(word_vectors, str | Path)
+                vectors = vectors.with_file(load_word_vectors(str(word_vectors)) if is_name else word_vectors)
+            made.texts = replace(self.texts, vectors=vectors)
+        elif word_vectors is not None:
+            raise InputError("word_vectors: the model reads no word vectors; remove it")
         made._backbone = backbone or self._backbone
         if isinstance(backbone, Backbone):
             made._check(backbone)
@@ -151,7 +243,7 @@ class VqaProcessor(ProcessorMixin):
     def to_dict(self) -> dict[str, Any]:
         """The content of processor_config.json."""
         return {
-            "processor_class": type(self).__name__,
+            "processor_class": VqaProcessor.__name__,
             "inputs": sorted(self.inputs),
             "image_features": None if self.image_kind is None else self.image_kind.as_json(),
             **({"word_changes": self.word_changes.as_json()} if self.word_changes else {}),
@@ -169,7 +261,7 @@ class VqaProcessor(ProcessorMixin):
         cls,
         pretrained_model_name_or_path: str | Path,
         **options: Any,  # noqa: ANN401  as with_options and checkpoint_folder have them
-    ) -> Self:
+    ) -> "VqaProcessor":
         """The processor of a checkpoint.
 
         Raises:
@@ -184,131 +276,8 @@ class VqaProcessor(ProcessorMixin):
             raise InputError(f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train")
         about = read_json(path)
         kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
-        made = cls(OpenEndedTexts.stored(folder, about), kind, about["inputs"])
+        inputs = {*about["inputs"], *([CHOICES] if about["processor_class"] == FORMER[0] else [])}
+        texts = QuestionTexts.stored(folder, about, "refuse" if CHOICES in inputs else "skip")
+        made = VqaProcessor(texts, kind, inputs)
         made.word_changes = WordChanges.of(about.get("word_changes") or {})
         return made.with_options(**given)
-
-
-class VqaMcProcessor(VqaProcessor):
-    """Converts images, questions and choices to the tensors of a multiple-choice model; see `VqaProcessor`."""
-
-    @property
-    def model_input_names(self) -> list[str]:
-        """Names of the tensors; choice_mask only if questions have different numbers of choices."""
-        mask = ["question_mask"] if "question_tokens" in self.inputs else []
-        return ["choice_vectors", *sorted(self.inputs), *mask, "choice_mask"]
-
-    def __call__(
-        self, questions: Sequence[str], choices: Sequence[Sequence[str]], images: Sequence[RawImage] | None = None
-    ) -> BatchFeature:
-        """The inputs of a model for a batch of questions.
-
-        Args:
-            questions: ignored by a model that does not see them.
-            choices: one or more for each question.
-            images: one for each question, if the model sees images: PIL images, paths, URLs or bytes.
-
-        Returns:
-            Arguments of ``forward``: ``choice_vectors`` float32 (batch, choices, dim); ``choice_mask`` bool (batch,
-            choices) if questions have different numbers of choices; and of the model's inputs ``image_features``
-            float32 (batch, image dim) or ``image_grid`` (batch, cells, image dim), ``question_vectors`` (batch, dim),
-            ``question_tokens`` (batch, words, dim) with ``question_mask``.
-
-        Raises:
-            InputError: lengths do not match, an image cannot be read, or a word is unknown and there is no file of
-                word vectors.
-        """
-        _check_choices(questions, choices)
-        questions = [self.word_changes.text(question) for question in questions]
-        seen = questions if self.inputs.intersection(QUESTION_INPUTS) else []
-        encoded = self.text.encode([*seen, *chain.from_iterable(choices)])
-        counts = np.array([len(of_question) for of_question in choices], np.int64)
-        mask = np.arange(counts.max(initial=0)) < counts[:, None]
-        vectors = np.zeros((*mask.shape, self.text.dim), np.float32)
-        vectors[mask] = encoded[len(seen) :]
-        features: dict[str, NDArray[Any]] = {"choice_vectors": vectors}
-        if not mask.all():
-            features["choice_mask"] = mask
-        if "question_vectors" in self.inputs:
-            features["question_vectors"] = encoded[: len(seen)]
-        if "question_tokens" in self.inputs:
-            features["question_tokens"], features["question_mask"] = self.text.encode_words(questions)
-        tensors = {name: torch.from_numpy(array) for name, array in features.items()}
-        return BatchFeature(tensors | self.image_tensors(images, len(questions)))
-
-    def with_options(
-        self,
-        *,
-        word_vectors: str | Path | WordVectors | None = None,
-        new_words: NewWords = "refuse",
-        backbone: str | Backbone | None = None,
-    ) -> Self:
-        """This processor with options that are not stored in a checkpoint.
-
-        Args:
-            word_vectors: the file of the model's word vectors, for words outside its vocabulary.
-            new_words: without the file, "refuse" (raise InputError), "skip", or skip and "warn".
-            backbone: another image backbone than that of the checkpoint.
-
-        Raises:
-            InputError: it is another file, or cannot be read.
-        """
-        made = super().with_options(backbone=backbone)
-        made.text = replace(self.text, new_words=new_words)
-        if word_vectors is not None:
-            loaded = load_word_vectors(str(word_vectors)) if isinstance(word_vectors, str | Path) else word_vectors
-            made.text = made.text.with_file(loaded)
-        return made
-
-
-class OpenEndedVqaProcessor(VqaProcessor):
-    """Converts images and questions to the tensors of an open-ended model; see `VqaProcessor`."""
-
-    @property
-    def model_input_names(self) -> list[str]:
-        """Names of the tensors."""
-        return sorted(self.inputs)
-
-    def __call__(
-        self,
-        questions: Sequence[str],
-        images: Sequence[RawImage] | None = None,
-        *,
-        captions: Sequence[str] | None = None,
-        groups: Sequence[str] | None = None,
-    ) -> BatchFeature:
-        """The inputs of a model for a batch of questions.
-
-        Args:
-            questions: texts; ignored by a model that does not see them.
-            images: one for each question, if the model sees images: PIL images, paths, URLs or bytes.
-            captions: one for each question, if the model reads captions.
-            groups: the question types or other groups of a prior; by default unknown.
-
-        Returns:
-            Of the model's inputs ``question_indices`` int64 (batch, words), ``question_bags`` float32 (batch, bag
-            size), ``question_vectors`` float32 (batch, text dim), ``question_layouts`` int64 (batch, nodes, 5),
-            ``caption_bags`` float32 (batch, words), ``question_groups`` int64 (batch,), ``image_features`` float32
-            (batch, image dim) or ``image_grid`` (batch, cells, image dim).
-
-        Raises:
-            InputError: something is no text, lengths do not match, or an image cannot be read.
-        """
-        questions = [self.word_changes.text(question) for question in checked_texts(questions, "questions")]
-        given = {"questions": questions, "captions": captions, "groups": groups}
-        for name, texts in given.items():
-            if texts is not None and len(texts) != len(questions):
-                raise InputError(f"{name}: expected {len(questions)}, one per question, found {len(texts)}")
-        return BatchFeature(self.texts.tensors(self.inputs, **given) | self.image_tensors(images, len(questions)))
-
-
-def _check_choices(questions: Sequence[str], choices: Sequence[Sequence[str]]) -> None:
-    """Raise InputError unless there is a list of one text or more for each question."""
-    checked_texts(questions, "questions")
-    if isinstance(choices, str) or len(questions) != len(choices):
-        raise InputError(f"choices: expected {len(questions)} lists, one per question, found {shown(choices)}")
-    for number, of_question in enumerate(choices):
-        if isinstance(of_question, str) or not all(isinstance(choice, str) for choice in of_question):
-            raise InputError(f"choices of question {number} are {shown(of_question)}; expected a list of strings")
-        if len(of_question) == 0:
-            raise InputError(f"question {number} has no choices; expected one or more")

@@ -1,4 +1,4 @@
-"""What open-ended models read, fitted to the training questions: words, vectors, layouts, captions and groups."""
+"""What models read, fitted to the training questions: words, vectors, layouts, captions and groups."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.extraction.text_features import TextFeatures
+from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
 from hf_vqa_mc.models.layouts import MODULES, layouts, rules
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.text.many_texts import word_lists
@@ -26,16 +26,18 @@ BAG_WORDS = 1000  # words of the bag (Antol et al. 2015, section 5.1)
 FIRST_WORDS, STARTS = 3, 10  # first words that are counted separately (Antol et al. 2015, section 5.1)
 NODE = 5  # columns of a layout's node: module, word, first input, second input, depth
 OTHER_GROUP = 0  # index of questions whose group does not occur in training; the groups follow
-GIVEN = {
+CHOICES = "choice_vectors"  # input of multiple-choice models
+TEXT_INPUTS = {
     "question_indices": "questions",
     "question_bags": "questions",
     "question_vectors": "questions",
+    "question_tokens": "questions",
     "question_layouts": "questions",
     "caption_bags": "captions",
     "question_groups": "groups",
 }
-"""Inputs of open-ended models and what they are made of: words as indices, or counted; vectors of whole questions;
-layouts of modules; counted words of captions; indices of question types or other groups."""
+"""Other inputs of models and what they are made of: words as indices, or counted; average word vectors; a vector per
+word (with ``question_mask``); layouts of modules; counted words of captions; indices of question types or groups."""
 
 
 @dataclass(frozen=True)
@@ -140,18 +142,18 @@ class Layouts:
 
 
 @dataclass(frozen=True)
-class OpenEndedTexts:
+class QuestionTexts:
     """Converts questions, captions and groups to a model's tensors."""
 
     words: QuestionWords = NO_WORDS  # of the training questions
-    vectors: TextFeatures | None = None  # of whole questions
+    vectors: TextFeatures | None = None  # word vectors, of questions or choices
     captions: QuestionWords | None = None  # of the captions of the training images
     groups: tuple[str, ...] = ()  # groups of the training questions, such as question types
     form: QuestionForm = "text"  # what is read as the question
     layouts: Layouts | None = None  # of modules, for the questions
 
     def array(self, name: str, texts: Sequence[str]) -> Any:  # noqa: ANN401  an array, of bags a sparse one
-        """An input of `GIVEN` for texts; raises InputError if there is nothing to convert them with."""
+        """An input of `TEXT_INPUTS` for texts; raises InputError if there is nothing to convert them with."""
         index = {group: number for number, group in enumerate(self.groups, OTHER_GROUP + 1)}
         convert: dict[str, Callable[[Sequence[str]], Any] | None] = {
             "question_indices": self.words.indices,
@@ -166,13 +168,18 @@ class OpenEndedTexts:
         return converter(texts)
 
     def tensors(self, inputs: Collection[str], **given: Sequence[str] | None) -> dict[str, Tensor]:
-        """The tensors of those ``inputs`` that are in `GIVEN`, from ``questions``, ``captions`` and ``groups``."""
-        found = {}
-        for name in (one for one in GIVEN if one in inputs):
-            texts = given.get(GIVEN[name])
+        """The tensors of those ``inputs`` that are in `TEXT_INPUTS`, of ``questions``, ``captions`` and ``groups``."""
+        found: dict[str, Tensor] = {}
+        for name in (one for one in TEXT_INPUTS if one in inputs):
+            texts = given.get(TEXT_INPUTS[name])
             if texts is None and name == "question_groups":  # of unknown groups
                 texts = [""] * len(given["questions"] or ())
-            found[name] = tensor_of(self.array(name, checked_texts(texts, GIVEN[name])))
+            texts = checked_texts(texts, TEXT_INPUTS[name])
+            if name == "question_tokens" and self.vectors is not None:
+                words = map(torch.from_numpy, self.vectors.encode_words(texts))
+                found |= zip((name, "question_mask"), words, strict=True)
+            else:
+                found[name] = tensor_of(self.array(name, texts))
         return found
 
     @property
@@ -201,11 +208,11 @@ class OpenEndedTexts:
         return {name: value for name, value in found.items() if value is not None}
 
     @classmethod
-    def stored(cls, folder: Path, given: Mapping[str, Any]) -> Self:
+    def stored(cls, folder: Path, given: Mapping[str, Any], new_words: NewWords = "skip") -> Self:
         """The opposite of `as_json`."""
         vectors = None
         if "word_vectors" in given:
-            vectors = replace(TextFeatures.stored(folder, given["word_vectors"]), new_words="skip")
+            vectors = replace(TextFeatures.stored(folder, given["word_vectors"]), new_words=new_words)
         words, captions = (
             QuestionWords(tuple(given[name]["words"]), tuple(map(tuple, given[name]["starts"])))
             if name in given
@@ -227,7 +234,7 @@ def checked_texts(texts: object, what: str) -> Sequence[str]:
     return texts
 
 
-def tensor_of(array: Any) -> Tensor:  # noqa: ANN401  as `OpenEndedTexts.array` returns it
+def tensor_of(array: Any) -> Tensor:  # noqa: ANN401  as `QuestionTexts.array` returns it
     """The tensor of an input: dense, indices as int64."""
     found = torch.from_numpy(array.toarray() if scipy.sparse.issparse(array) else array)
     return found.long() if found.dtype == torch.int32 else found

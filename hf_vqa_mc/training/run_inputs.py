@@ -23,7 +23,8 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import rules
 from hf_vqa_mc.models.model import FittedModel, Model, answers_of, model_of
-from hf_vqa_mc.models.question_texts import FEWEST, Layouts, OpenEndedTexts, QuestionWords, most_frequent
+from hf_vqa_mc.models.processor import VqaProcessor
+from hf_vqa_mc.models.question_texts import FEWEST, Layouts, QuestionTexts, QuestionWords, most_frequent
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, run_word_vectors, with_word_vectors
@@ -34,11 +35,9 @@ from hf_vqa_mc.training.tasks import Task
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from hf_vqa_mc.models.processor import VqaProcessor
-
 VALIDATION, HELD_OUT = "validation", "held_out"  # where the best checkpoint is chosen: a split, or training images
 _PART = {"question": "bow-q", "image": "image", "caption": "caption"}  # input to model of its layer
-_VOCABULARY = {"question": "words", "caption": "captions"}  # input to field of `OpenEndedTexts`
+_VOCABULARY = {"question": "words", "caption": "captions"}  # input to field of `QuestionTexts`
 
 
 def prepare_inputs(
@@ -202,7 +201,7 @@ def make_model(
     """
     kind, make = images.kind if images else None, _new if settings.init_from is None else _started_from
     model, texts, vocabulary = make(settings, declared, data, train, images, progress)
-    processor = declared.processor_class(texts, kind, declared.inputs_with(kind))
+    processor = VqaProcessor(texts, kind, declared.inputs_with(kind))
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
     task = Task(data.texts, used, processor, images, vocabulary)
     record: dict[str, Any] = {"word_vectors": texts.vectors.as_json()} if texts.vectors is not None else {}
@@ -255,15 +254,15 @@ def check_settings(settings: TrainingSettings, declared: Model) -> None:
 
 def _texts(
     settings: TrainingSettings, declared: Model, data: Splits, train: Examples, progress: Progress
-) -> OpenEndedTexts:
+) -> QuestionTexts:
     """What the model reads, fitted to the training questions."""
     questions = [data.texts[number] for number in train.texts]
     if not declared.open_ended:
         sentences = [[text, target] for text, target in zip(questions, train.targets, strict=True)]
         vectors = run_word_vectors(settings, sentences, progress)
         known = TextFeatures.of(vectors, [data.texts[number] for number in train.used_texts()])
-        return OpenEndedTexts(vectors=known.with_file(vectors))
-    texts = OpenEndedTexts(QuestionWords.of(questions), form=settings.questions)
+        return QuestionTexts(vectors=known.with_file(vectors))
+    texts = QuestionTexts(QuestionWords.of(questions), form=settings.questions)
     if "question_layouts" in declared.inputs:
         texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
     if "question_vectors" in declared.inputs:
@@ -294,7 +293,7 @@ def _new(
     train: Examples,
     images: ImageFeatures | None,
     progress: Progress,
-) -> "tuple[PreTrainedModel, OpenEndedTexts, list[str] | None]":
+) -> "tuple[PreTrainedModel, QuestionTexts, list[str] | None]":
     """A model with random weights, or with none if it is fitted, what it reads, and its answers if open-ended."""
     texts, vocabulary = _texts(settings, declared, data, train, progress), None
     about: dict[str, Any] = texts.sizes
@@ -325,7 +324,7 @@ def _started_from(
     train: Examples,
     images: ImageFeatures | None,
     _: Progress,
-) -> "tuple[PreTrainedModel, OpenEndedTexts, list[str] | None]":
+) -> "tuple[PreTrainedModel, QuestionTexts, list[str] | None]":
     """As `_new`, of ``--init-from``; raises InputError if it is another model, or reads other inputs."""
     start = f"--init-from {settings.init_from}"
     model, processor = load_checkpoint(str(settings.init_from))
@@ -369,7 +368,7 @@ def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: Qu
 
 
 def _take_first_layers(
-    settings: TrainingSettings, model: Any, texts: OpenEndedTexts, images: ImageFeatures | None  # noqa: ANN401
+    settings: TrainingSettings, model: Any, texts: QuestionTexts, images: ImageFeatures | None  # noqa: ANN401
 ) -> None:  # fmt: skip
     """Copy the first layers of the separately trained models of ``--first-layers``, one for each input."""
     missing = list(model.config.inputs)

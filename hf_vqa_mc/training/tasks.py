@@ -18,7 +18,7 @@ from hf_vqa_mc.models.candidate_scores import ROWS, IndexedInputs, candidate_sco
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.processor import VqaProcessor
-from hf_vqa_mc.models.question_texts import GIVEN, UNKNOWN, tensor_of
+from hf_vqa_mc.models.question_texts import TEXT_INPUTS, UNKNOWN, tensor_of
 from hf_vqa_mc.training.predictions import Predictions, cell_boxes, check_finite
 from hf_vqa_mc.training.questions import NONE, Examples
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -94,15 +94,14 @@ class Task:
     ) -> None:
         self._texts, self._processor, self._images, self._vocabulary = texts, processor, images, vocabulary
         self._index = {text: number for number, text in enumerate(vocabulary or ())}
-        self._of_texts: dict[str, Any] = {}
+        names = {name for name in processor.inputs if TEXT_INPUTS.get(name) == "questions"} - {"question_tokens"}
         if vocabulary is None:
             self._vectors = np.zeros((len(texts), processor.text.dim), np.float32)
             self._vectors[used] = processor.text.encode([texts[number] for number in used])
-            if "question_vectors" in processor.inputs:
-                self._of_texts = {"question_vectors": self._vectors}
-        else:
-            names = [name for name in processor.inputs if GIVEN.get(name) == "questions"]
-            self._of_texts = {name: processor.texts.array(name, texts) for name in names}
+            names -= {"question_vectors"}
+        self._of_texts: dict[str, Any] = {name: processor.texts.array(name, texts) for name in names}
+        if "question_vectors" in processor.inputs and vocabulary is None:
+            self._of_texts["question_vectors"] = self._vectors
 
     def unknown_words(self, questions: Examples) -> int:
         """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
@@ -125,18 +124,15 @@ class Task:
             found["choice_indices"] = torch.from_numpy(indices.reshape(choices.shape))
             if not valid.all():
                 found["choice_mask"] = torch.from_numpy(valid)
-        if "question_tokens" in inputs:
-            words = self._processor.text.encode_words([self._texts[text] for text in texts])
-            found |= dict(zip(("question_tokens", "question_mask"), map(torch.from_numpy, words), strict=True))
         for name, of in self._of_texts.items():
             taken = of[texts]
             if name in ("question_indices", "question_layouts"):  # without columns that are padding in all rows
                 taken = taken[:, taken.reshape(*taken.shape[:2], -1)[..., 0].any(0)]
             found[name] = tensor_of(taken)
-        captions = [questions.captions[row] for row in rows] if questions.captions else None
-        groups = [questions.groups[row] if questions.groups else "" for row in rows]
-        others = inputs & {"caption_bags", "question_groups"}
-        found |= self._processor.texts.tensors(others, captions=captions, groups=groups)
+        given = {"captions": questions.captions, "groups": questions.groups}
+        of_rows = {name: [column[row] for row in rows] if column else None for name, column in given.items()}
+        of_rows["questions"] = [self._texts[text] for text in texts]
+        found |= self._processor.texts.tensors(inputs - self._of_texts.keys(), **of_rows)
         if self._images is not None:
             found |= self._images.tensors([questions.image_ids[row] for row in rows])
             if questions.candidates is not None:

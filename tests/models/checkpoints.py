@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 from transformers import AutoConfig, AutoModelForMultipleChoice
 
-from hf_vqa_mc.extraction.backbones import Pixels
+from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.models import (
     HieCoAttentionForMultipleChoiceVqa,
@@ -18,9 +18,10 @@ from hf_vqa_mc.models import (
     MlpVqaConfig,
     SpatialAttentionForMultipleChoiceVqa,
     SpatialAttentionVqaConfig,
-    VqaMcProcessor,
+    VqaProcessor,
 )
 from hf_vqa_mc.models.model import model_of as declared_model
+from hf_vqa_mc.models.question_texts import CHOICES, QuestionTexts
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 DIM = 5
@@ -75,11 +76,16 @@ def model_of(kind: str, seed: int = 0) -> torch.nn.Module:
     return model.eval()
 
 
-def processor_of(model: torch.nn.Module, vectors: WordVectors) -> VqaMcProcessor:
+def processor_of(model: torch.nn.Module, vectors: WordVectors) -> VqaProcessor:
     inputs = declared_model(model.config).inputs
     grid = 2 if "image_grid" in inputs else None
     kind = Pixels(grid).kind if any(name.startswith("image") for name in inputs) else None
-    return VqaMcProcessor(TextFeatures.of(vectors, TRAINING_TEXTS), kind, inputs)
+    return processor_with(TextFeatures.of(vectors, TRAINING_TEXTS), kind, *inputs)
+
+
+def processor_with(text: TextFeatures, kind: FeatureKind | None, *inputs: str, **options: str) -> VqaProcessor:
+    """A processor of choices with these word vectors."""
+    return VqaProcessor(QuestionTexts(vectors=text), kind, {CHOICES, *inputs}, **options)
 
 
 def checkpoint(folder: Path, kind: str, seed: int = 0) -> Path:

@@ -17,7 +17,7 @@ from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, vecto
 
 
 def inputs_of(processor):
-    return processor(["what colour"], [["red", "blue dog"]], [picture(0)])
+    return processor([picture(0)], ["what colour"], choices=[["red", "blue dog"]])
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_what_was_saved_is_loaded_and_gives_the_same_logits(tmp_path, kind):
     model, processor = load_checkpoint(checkpoint(tmp_path / "run", kind, seed=3))
     expected = model_of(kind, seed=3)
     assert not model.training and type(model) is type(expected)
-    assert processor.inputs == declared_model(model.config).inputs
+    assert processor.inputs == declared_model(model.config).inputs_with(None)
     for name, weight in model.state_dict().items():
         torch.testing.assert_close(weight, expected.state_dict()[name], atol=0, rtol=0)
     with torch.no_grad():
@@ -63,9 +63,9 @@ def test_a_checkpoint_in_parts_is_loaded(copied):
 
 def test_options_reach_the_processor(saved):
     _, processor = load_checkpoint(saved, word_vectors=vectors_file(saved.parent))
-    assert processor(["two"], [["mat"]], [picture(0)])["choice_vectors"].any()
+    assert processor([picture(0)], ["two"], choices=[["mat"]])["choice_vectors"].any()
     _, processor = load_checkpoint(saved, new_words="skip")
-    assert not processor(["two"], [["mat"]], [picture(0)])["choice_vectors"].any()
+    assert not processor([picture(0)], ["two"], choices=[["mat"]])["choice_vectors"].any()
 
 
 @settings(max_examples=25)

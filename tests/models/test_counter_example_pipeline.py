@@ -8,8 +8,8 @@ from transformers import pipeline
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models import OpenEndedVqaProcessor
-from hf_vqa_mc.models.question_texts import OpenEndedTexts, QuestionWords
+from hf_vqa_mc.models import VqaProcessor
+from hf_vqa_mc.models.question_texts import QuestionTexts, QuestionWords
 
 ANSWERS = ["red", "blue"]
 QUESTION = "what color is it"
@@ -30,7 +30,7 @@ def checkpoint(tmp_path_factory):
     torch.manual_seed(0)
     config = declared.config({"lstm_size": 4, "joint_size": 8, "word_size": 4}, **sizes, **labels)
     declared.model_class(config).save_pretrained(folder)
-    OpenEndedVqaProcessor(OpenEndedTexts(words), kind, declared.inputs).save_pretrained(folder)
+    VqaProcessor(QuestionTexts(words), kind, declared.inputs).save_pretrained(folder)
     return folder
 
 
@@ -44,7 +44,7 @@ def test_the_most_similar_candidates_are_ranked(checkpoint):
     assert {one["index"] for one in ranked} == {1, 3, 4}
     assert [one["score"] for one in ranked] == sorted((one["score"] for one in ranked), reverse=True)
     with torch.no_grad():
-        given = ask.processor([QUESTION], [grey(100)])
+        given = ask.processor([grey(100)], [QUESTION])
         nearest = [1, 3, 4]  # 10, 10 and 40 away
         images = [grey(levels[at]) for at in nearest]
         given["candidate_features"] = ask.processor.image_tensors(images, COUNT)["image_features"][None]
@@ -79,6 +79,6 @@ def test_models_that_rank_no_images_are_refused(tmp_path):
     labels = {"id2label": dict(enumerate(ANSWERS)), "label2id": {text: at for at, text in enumerate(ANSWERS)}}
     sizes = {"lstm_size": 4, "word_size": 4}
     declared.model_class(declared.config(sizes, vocabulary_size=words.size, **labels)).save_pretrained(tmp_path)
-    OpenEndedVqaProcessor(OpenEndedTexts(words), None, declared.inputs).save_pretrained(tmp_path)
+    VqaProcessor(QuestionTexts(words), None, declared.inputs).save_pretrained(tmp_path)
     with pytest.raises(InputError, match="lstm-q is not a model of this pipeline"):
         pipeline("vqa-counterexample", model=str(tmp_path))

@@ -15,13 +15,13 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.model_listing import MODELS
-from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, OpenEndedVqaProcessor, QuestionLstmForOpenEndedVqa
+from hf_vqa_mc.models import AnswerMlpForOpenEndedVqa, QuestionLstmForOpenEndedVqa, VqaProcessor
 from hf_vqa_mc.models.answer_mlp import SEEN
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
 from hf_vqa_mc.models.fitted import ABSENT, NearestNeighbourForOpenEndedVqa, NearestNeighbourVqaConfig
 from hf_vqa_mc.models.model import SIZES, FittedModel
-from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, Layouts, OpenEndedTexts, QuestionWords
+from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, Layouts, QuestionTexts, QuestionWords
 from tests.models.checkpoints import picture
 from tests.models.plain_open_ended import PLAIN
 
@@ -30,7 +30,7 @@ QUESTIONS = ["what colour is the cat", "is the cat red", "what is on the mat", "
 CAPTIONS = ["a cat on a mat", "a red cat", "a mat on a floor", "a dog and a cat on a red mat"]
 GROUPS = ["what", "is", "what", ""]
 WORDS = QuestionWords.of(QUESTIONS)
-TEXTS = OpenEndedTexts(
+TEXTS = QuestionTexts(
     WORDS,
     TextFeatures("some", "0", 3, ("cat", "red"), np.eye(2, 3, dtype=np.float32), frozenset(), new_words="skip"),
     QuestionWords.of(CAPTIONS, starts=0),
@@ -304,7 +304,7 @@ def checkpoint(folder, name, backbone=None):
     kind = backbone.kind if backbone and MODELS[name].sees_image else None
     model = model_of(name, image_size=kind.dim if kind else 4)
     model.save_pretrained(folder)
-    OpenEndedVqaProcessor(TEXTS, kind, MODELS[name].inputs_with(kind)).save_pretrained(folder)
+    VqaProcessor(TEXTS, kind, MODELS[name].inputs_with(kind)).save_pretrained(folder)
     return folder
 
 
@@ -321,7 +321,7 @@ def test_a_checkpoint_is_the_same_after_loading_by_the_auto_classes(tmp_path, na
     assert processor.texts.words == WORDS == auto.texts.words
     images = [picture(number) for number in range(4)] if MODELS[name].sees_image else None
     with torch.no_grad():
-        given = auto(QUESTIONS, images, captions=CAPTIONS, groups=GROUPS)
+        given = auto(images, QUESTIONS, captions=CAPTIONS, groups=GROUPS)
         first, second = (one(**given).logits for one in (model, again.eval()))
     torch.testing.assert_close(first, second)
     assert list(model.config.id2label.values()) == ANSWERS
@@ -444,14 +444,14 @@ def test_nearest_neighbours_equal_a_search_over_all_training_questions(sees_imag
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"questions": ["what"], "captions": "a"}, "captions: expected a list of texts, found 'a'"),
-        ({"questions": ["what"]}, "captions: expected a list of texts, found none"),
-        ({"questions": ["what"], "captions": ["a", "b"]}, "captions: expected 1, one per question, found 2"),
-        ({"questions": ["what"], "captions": [3]}, "caption 0 is 3; expected a string"),
+        ({"text": ["what"], "captions": "a"}, "captions: expected a list of texts, found 'a'"),
+        ({"text": ["what"]}, "captions: expected a list of texts, found none"),
+        ({"text": ["what"], "captions": ["a", "b"]}, "captions: expected 1, one per question, found 2"),
+        ({"text": ["what"], "captions": [3]}, "caption 0 is 3; expected a string"),
     ],
 )
 def test_a_processor_names_missing_captions(given, message):
-    processor = OpenEndedVqaProcessor(TEXTS, None, MODELS["caption"].inputs)
+    processor = VqaProcessor(TEXTS, None, MODELS["caption"].inputs)
     with pytest.raises(InputError, match=message):
         processor(**given)
 

@@ -15,10 +15,10 @@ from transformers import pipeline
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig, VqaMcProcessor
+from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from tests.extraction.tiny_models import resnet
-from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, processor_of, word_vectors
+from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, processor_of, processor_with, word_vectors
 
 TASK = "multiple-choice-vqa"
 ANSWERS = ("red", "green", "a blue dog", "the cat", "blue")
@@ -122,7 +122,7 @@ def test_what_a_model_does_not_see_may_be_left_out(pipes):
         ({"choices": None}, "expected"),
         ({"choices": []}, "no choices"),
         ({"choices": "red"}, "list of strings"),
-        ({"question": None}, "sees the question"),
+        ({"question": None}, 'the question has no "question"; expected'),
         ({"question": 3}, "question 0 is 3"),
         ({"image": None}, "sees images"),
         ({"image": "nowhere.png"}, r"nowhere\.png"),
@@ -185,7 +185,7 @@ def test_a_backbone_that_moved_can_be_named(words, tmp_path):
     config = MlpVqaConfig(inputs=("image", "answer"), image_size=kind.dim, text_size=text.dim, hidden_size=8)
     model = MlpForMultipleChoiceVqa(config)
     model.save_pretrained(folder)
-    VqaMcProcessor(text, kind, ["image_features"]).save_pretrained(folder)
+    processor_with(text, kind, "image_features").save_pretrained(folder)
     with pytest.raises((InputError, ConnectionError), match="backbone tiny"):
         pipeline(TASK, model=str(folder), device="cpu")
     made = pipeline(TASK, model=str(folder), backbone=str(backbone), device="cpu")

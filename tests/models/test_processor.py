@@ -1,6 +1,7 @@
 """The processor makes what the model's forward takes, from raw images and texts, and travels in the checkpoint."""
 
 import inspect
+import json
 import threading
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from transformers import AutoProcessor
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels
 from hf_vqa_mc.extraction.vision_model import find_backbone
-from hf_vqa_mc.models import VqaMcProcessor
+from hf_vqa_mc.models import VqaProcessor
 from hf_vqa_mc.models.model import model_of as declared_model
 from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import (
@@ -26,6 +27,7 @@ from tests.models.checkpoints import (
     model_of,
     picture,
     processor_of,
+    processor_with,
     vectors_file,
     word_vectors,
 )
@@ -43,7 +45,7 @@ def vectors(tmp_path_factory):
 def test_it_makes_exactly_what_forward_takes_and_the_model_needs(vectors, kind):
     model = model_of(kind)
     processor = processor_of(model, vectors)
-    made = processor(QUESTIONS, CHOICES, [picture(0), picture(1)])
+    made = processor([picture(0), picture(1)], QUESTIONS, choices=CHOICES)
     expected = {"choice_vectors", "choice_mask"} | declared_model(model.config).inputs
     expected |= {"question_mask"} if kind == "hie-co" else set()
     assert set(made) == expected == set(processor.model_input_names)
@@ -53,7 +55,7 @@ def test_it_makes_exactly_what_forward_takes_and_the_model_needs(vectors, kind):
 
 def test_what_each_tensor_holds(vectors):
     processor = processor_of(model_of("hie-co"), vectors)
-    made = processor(QUESTIONS, CHOICES, [picture(0), picture(1)])
+    made = processor([picture(0), picture(1)], QUESTIONS, choices=CHOICES)
     text = processor.text
     assert made["choice_mask"].tolist() == [[True] * 3, [True, True, False]]
     np.testing.assert_array_equal(made["choice_vectors"][0], text.encode(CHOICES[0]))
@@ -72,12 +74,13 @@ def test_other_questions_of_the_batch_change_no_score(vectors, counts):
     processor = processor_of(model, vectors)
     choices = [[TRAINING_TEXTS[1:][(row + at) % 3] for at in range(count)] for row, count in enumerate(counts)]
     questions, images = ["what colour"] * len(counts), [picture(row) for row in range(len(counts))]
-    made = processor(questions, choices, images)
+    made = processor(images, questions, choices=choices)
     assert ("choice_mask" in made) == (len(set(counts)) > 1)
     with torch.no_grad():
         together = model(**made).logits
         for row, count in enumerate(counts):
-            alone = model(**processor(questions[row : row + 1], choices[row : row + 1], images[row : row + 1])).logits
+            one = slice(row, row + 1)
+            alone = model(**processor(images[one], questions[one], choices=choices[one])).logits
             torch.testing.assert_close(together[row, :count], alone[0], atol=1e-6, rtol=1e-6)
 
 
@@ -86,7 +89,7 @@ def test_an_image_may_be_given_in_any_way(vectors, tmp_path):
     path = tmp_path / "picture.png"
     picture(3).save(path)
     ways = [picture(3), str(path), path, path.read_bytes(), picture(3).convert("RGBA")]
-    made = processor([""] * len(ways), [["red"]] * len(ways), ways)["image_features"]
+    made = processor(ways, [""] * len(ways), choices=[["red"]] * len(ways))["image_features"]
     assert (made == made[0]).all()
     np.testing.assert_array_equal(made[:1], Pixels().encode([picture(3)]))
 
@@ -95,14 +98,14 @@ def test_features_have_the_precision_of_those_in_training(vectors, tmp_path):
     folder = str(resnet(tmp_path / "tiny"))
     backbone = find_backbone(folder, None, device="cpu", precision="bfloat16")
     text = processor_of(model_of("mlp-a"), vectors).text
-    processor = VqaMcProcessor(text, backbone.kind, ["image_features"], backbone=folder)
-    made = processor([""], [["red"]], [picture(0)])["image_features"]
+    processor = processor_with(text, backbone.kind, "image_features", backbone=folder)
+    made = processor([picture(0)], [""], choices=[["red"]])["image_features"]
     expected = torch.from_numpy(backbone.encode([picture(0)])).bfloat16().float()
     torch.testing.assert_close(made, expected, atol=0, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("read_with", [VqaMcProcessor, AutoProcessor])
+@pytest.mark.parametrize("read_with", [VqaProcessor, AutoProcessor])
 def test_it_is_saved_and_loaded_without_the_file_of_the_word_vectors(tmp_path, kind, read_with):
     model = model_of(kind)
     processor = processor_of(model, word_vectors(tmp_path))
@@ -110,54 +113,65 @@ def test_it_is_saved_and_loaded_without_the_file_of_the_word_vectors(tmp_path, k
     (tmp_path / "vectors0.txt").unlink()
     assert {path.name for path in (tmp_path / "saved").iterdir()} == {"processor_config.json", "words.safetensors"}
     loaded = read_with.from_pretrained(tmp_path / "saved")
-    assert isinstance(loaded, VqaMcProcessor)
+    assert isinstance(loaded, VqaProcessor)
     assert (loaded.inputs, loaded.image_kind) == (processor.inputs, processor.image_kind)
-    made, again = (one(QUESTIONS[:1], CHOICES[:1], [picture(0)]) for one in (processor, loaded))
+    made, again = (one([picture(0)], QUESTIONS[:1], choices=CHOICES[:1]) for one in (processor, loaded))
     assert made.keys() == again.keys()
     for name in made:
         torch.testing.assert_close(again[name], made[name], atol=0, rtol=0)
+
+
+def test_checkpoints_of_the_former_processors_are_read(tmp_path):
+    folder = checkpoint(tmp_path / "saved", "mlp-iqa")
+    path = folder / "processor_config.json"
+    about = json.loads(path.read_text())
+    about["inputs"].remove("choice_vectors")
+    path.write_text(json.dumps(about | {"processor_class": "VqaMcProcessor"}))
+    for read_with in (AutoProcessor, VqaProcessor):
+        loaded = read_with.from_pretrained(folder)
+        assert "choice_vectors" in loaded.inputs and loaded.text.new_words == "refuse"
 
 
 def test_saved_again_it_is_the_same_bytes(vectors, tmp_path):
     processor = processor_of(model_of("mlp-iqa"), vectors)
     for folder in (tmp_path / "first", tmp_path / "second"):
         processor.save_pretrained(folder)
-        processor = VqaMcProcessor.from_pretrained(folder)
+        processor = VqaProcessor.from_pretrained(folder)
     for path in (tmp_path / "first").iterdir():
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
 
 
 def test_new_words_come_from_the_same_file_or_are_left_out_or_refused(tmp_path):
     folder, same, other = checkpoint(tmp_path / "saved", "mlp-qa"), vectors_file(tmp_path), vectors_file(tmp_path, 1)
-    question = (["two"], [["red", "mat"]])
+    question = {"text": ["two"], "choices": [["red", "mat"]]}
     with pytest.raises(InputError, match="'mat'"):
-        VqaMcProcessor.from_pretrained(folder)(*question)
+        VqaProcessor.from_pretrained(folder)(**question)
     known = word_vectors(tmp_path).rows(["mat", "two"])[0]
     for processor in (
         AutoProcessor.from_pretrained(
             folder, word_vectors=same, _commit_hash=None
         ),  # as pipelines of some versions do
-        VqaMcProcessor.from_pretrained(folder).with_options(word_vectors=word_vectors(tmp_path)),
+        VqaProcessor.from_pretrained(folder).with_options(word_vectors=word_vectors(tmp_path)),
     ):
-        made = processor(*question)
+        made = processor(**question)
         np.testing.assert_array_equal(made["choice_vectors"][0, 1], known[0])
         np.testing.assert_array_equal(made["question_vectors"][0], known[1])
-    made = AutoProcessor.from_pretrained(folder, new_words="skip")(*question)
+    made = AutoProcessor.from_pretrained(folder, new_words="skip")(**question)
     assert not made["choice_vectors"][0, 1].any() and made["choice_vectors"][0, 0].any()
     with pytest.raises(InputError, match=r"vectors1\.txt.*vectors0\.txt"):
-        VqaMcProcessor.from_pretrained(folder, word_vectors=other)
+        VqaProcessor.from_pretrained(folder, word_vectors=other)
     with pytest.raises(InputError, match="expected an existing word2vec"):
-        VqaMcProcessor.from_pretrained(folder, word_vectors=tmp_path / "vectors7.txt")
+        VqaProcessor.from_pretrained(folder, word_vectors=tmp_path / "vectors7.txt")
     with pytest.raises(TypeError, match="new_word"):
-        VqaMcProcessor.from_pretrained(folder, new_word="skip")
+        VqaProcessor.from_pretrained(folder, new_word="skip")
 
 
 def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
     trained, other = str(resnet(tmp_path / "tiny")), str(resnet(tmp_path / "other" / "tiny", seed=1))
     kind = find_backbone(trained, 2, device="cpu").kind
     text = processor_of(model_of("mlp-a"), vectors).text
-    right = VqaMcProcessor(text, kind, ["image_grid"], backbone=trained)
-    assert right([""], [["red"]], [picture(0)])["image_grid"].shape == (1, 4, 32)
+    right = processor_with(text, kind, "image_grid", backbone=trained)
+    assert right([picture(0)], [""], choices=[["red"]])["image_grid"].shape == (1, 4, 32)
     with pytest.raises(InputError, match=kind.revision):
         right.with_options(backbone=other).image_backbone()
     with pytest.raises(InputError, match=kind.revision):
@@ -186,7 +200,7 @@ def test_a_backbone_of_another_revision_is_refused(vectors, tmp_path):
 def test_invalid_inputs_are_rejected(vectors, questions, choices, images, message):
     processor = processor_of(model_of("mlp-iqa"), vectors)
     with pytest.raises(InputError, match=message):
-        processor(questions, choices, images)
+        processor(images, questions, choices=choices)
 
 
 def test_a_broken_image_is_named(vectors, tmp_path):
@@ -195,13 +209,13 @@ def test_a_broken_image_is_named(vectors, tmp_path):
     path.write_bytes(path.read_bytes()[:200])
     processor = processor_of(model_of("mlp-ia"), vectors)
     with pytest.raises(InputError, match=r"cut\.png: a broken image"):
-        processor([""], [["red"]], [path])
+        processor([path], [""], choices=[["red"]])
 
 
 def test_a_model_without_images_has_no_backbone(vectors):
     text = processor_of(model_of("mlp-a"), vectors).text
     with pytest.raises(InputError, match="sees no images"):
-        VqaMcProcessor(text, None, []).image_backbone()
+        processor_with(text, None).image_backbone()
 
 
 def test_missing_files_are_named(tmp_path):
@@ -210,7 +224,7 @@ def test_missing_files_are_named(tmp_path):
     with pytest.raises(InputError, match=r"no words\.safetensors"):
         AutoProcessor.from_pretrained(folder)
     (folder / "processor_config.json").unlink()
-    for read_with in (AutoProcessor, VqaMcProcessor):
+    for read_with in (AutoProcessor, VqaProcessor):
         with pytest.raises(InputError, match=r"no processor_config\.json"):
             read_with.from_pretrained(folder)
 
@@ -218,8 +232,8 @@ def test_missing_files_are_named(tmp_path):
 def test_a_kind_is_kept_whole(vectors, tmp_path):
     kind = FeatureKind("microsoft/resnet-152", "0" * 40, 7, 2048, "bfloat16")
     text = replace(processor_of(model_of("mlp-a"), vectors).text, name="wörter.txt")
-    VqaMcProcessor(text, kind, ["image_grid", "question_vectors"]).save_pretrained(tmp_path)
-    loaded = VqaMcProcessor.from_pretrained(tmp_path)
+    processor_with(text, kind, "image_grid", "question_vectors").save_pretrained(tmp_path)
+    loaded = VqaProcessor.from_pretrained(tmp_path)
     assert loaded.image_kind == kind and loaded.text.name == "wörter.txt"
 
 
@@ -230,10 +244,10 @@ def test_an_image_may_be_an_address(vectors, tmp_path):
     with ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        made = processor([""], [["red"]], [f"{address}/picture.png"])["image_features"]
+        made = processor([f"{address}/picture.png"], [""], choices=[["red"]])["image_features"]
         with pytest.raises(ConnectionError, match=r"nowhere\.png cannot be fetched: .*404"):
-            processor([""], [["red"]], [f"{address}/nowhere.png"])
+            processor([f"{address}/nowhere.png"], [""], choices=[["red"]])
         server.shutdown()
     np.testing.assert_array_equal(made, Pixels().encode([picture(0)]))
     with pytest.raises(ConnectionError, match="cannot be fetched"):
-        processor([""], [["red"]], [f"{address}/picture.png"])
+        processor([f"{address}/picture.png"], [""], choices=[["red"]])

@@ -14,7 +14,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.question_texts import Layouts, OpenEndedTexts, QuestionWords
+from hf_vqa_mc.models.question_texts import Layouts, QuestionTexts, QuestionWords
 from hf_vqa_mc.recipe import OPEN_ENDED
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.optimization import averaged_weights, change_gradients
@@ -162,7 +162,7 @@ def test_programs_are_read_instead_of_questions(with_programs, grid, tmp_path, m
 
 def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used(caplog):
     known, new = "what color is the cat", "what color is the dog"
-    texts = OpenEndedTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
+    texts = QuestionTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
     processor = SimpleNamespace(texts=texts, inputs={"question_layouts"})
     inputs = Task([known, new], np.array([0, 1]), processor, None, [])
     for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
