@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.study_create import study_create as study_create
     from hf_vqa_mc.verbs.study_results import study_results as study_results
     from hf_vqa_mc.verbs.study_serve import study_serve as study_serve
+    from hf_vqa_mc.verbs.survey import survey as survey
     from hf_vqa_mc.verbs.train import train as train
     from hf_vqa_mc.verbs.transfer import transfer as transfer
     from hf_vqa_mc.verbs.verify import verify as verify

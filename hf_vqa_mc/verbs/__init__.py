@@ -4,7 +4,7 @@
 """
 
 PANELS = {
-    "Your benchmark": ("audit", "lint", "describe", "remedy", "verify", "preview", "score", "export"),
+    "Your benchmark": ("audit", "lint", "describe", "remedy", "survey", "verify", "preview", "score", "export"),
     "Models": ("evaluate", "compare", "features", "train", "predict", "transfer"),
     "The papers' datasets": ("quickstart", "build", "generate_tdiuc", "generate_complementary", "generate_gqa"),
     "Check by people or a model": ("study_create", "study_serve", "study_results", "judge"),
