@@ -10,6 +10,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.audits import auditing
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.errors import InputError
+from tests.audits.planted import planted
 
 WORDS = ("red", "blue", "green", "white", "black", "grey", "brown", "pink")
 
@@ -89,11 +90,13 @@ def test_a_column_that_a_benchmark_lacks_is_in_its_row(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("untrained_report_probes")
-def test_a_repair_is_reported_and_changes_no_file(folder):
-    for name in ("mmbench.tsv", "named.jsonl", "notes.txt"):
-        (folder / name).unlink()
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    table = vm.survey(folder).to_pandas().set_index("file")
-    assert table["decoys_changed"]["leaks.json"] > 0.05
-    assert table["distance_after"]["leaks.json"] < table["distance_before"]["leaks.json"]
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+def test_a_repair_is_reported_and_changes_no_file(tmp_path):
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    path = folder / "lengths.jsonl"
+    planted("length", 0.35, 300, 0)[0].to_pandas().to_json(path, orient="records", lines=True)
+    before = path.read_bytes()
+    (row,) = vm.survey(folder).to_pandas().to_dict("records")
+    assert row["decoys_changed"] > 0.05
+    assert row["distance_after"] < row["distance_before"]
+    assert path.read_bytes() == before
