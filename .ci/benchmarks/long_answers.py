@@ -1,7 +1,7 @@
 """Repairs of made-up benchmarks with long, unique answers: `python .ci/benchmarks/long_answers.py [FOLDER]`.
 
 1,000 rows each; in a share of the rows the target alone has a subordinate clause. With FOLDER the benchmarks are
-written there as csv files, for `.ci/public_benchmarks FOLDER`.
+written there as csv files, for `vqa-mc survey FOLDER`.
 """
 
 import sys
