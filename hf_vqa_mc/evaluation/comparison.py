@@ -19,6 +19,7 @@ import scipy
 from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.evaluation.items import Items, item_table
 from hf_vqa_mc.evaluation.methods import FULL
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
@@ -280,18 +281,33 @@ class Comparison:
         return [replace(line, against_baseline=one) for line, one in zip(lines, changes, strict=True)]
 
     @cached_property
-    def changed(self) -> pd.DataFrame:
-        """The questions whose outcome differs from the baseline's: id, type, and each run's score and pick."""
-        rows = self.scores.index[self.outcomes.ne(self.outcomes[self.baseline.name], axis=0).any(axis=1)]
-        found = {"question_id": rows.to_series()}
+    def is_changed(self) -> pd.Series:
+        """Whether the outcome of a question differs from the baseline's in any run."""
+        return self.outcomes.ne(self.outcomes[self.baseline.name], axis=0).any(axis=1)
+
+    @cached_property
+    def items(self) -> Items:
+        """The statistics of the questions over the runs."""
+        rows, columns = self.scores.index, {run.name: run.columns for run in self.runs}
+        picked = {run.name: f"{run.compared}_picked" for run in self.runs}
+        known = all(name in columns[run] and "label" in columns[run] for run, name in picked.items())
+        picks = {name: columns[name][column].reindex(rows) for name, column in picked.items()} if known else None
+        labels = self.baseline.columns["label"].reindex(rows) if known else None
+        return item_table(self.scores, None if picks is None else pd.DataFrame(picks), labels, self.chance or 0.0)
+
+    @cached_property
+    def item_frame(self) -> pd.DataFrame:
+        """The questions: id, type, columns of the breakdown, statistics, each run's score and pick."""
+        table = self.items.table
+        found = {"question_id": table.index.to_series(), "changed": self.is_changed}
         if any(QUESTION_TYPE in run.columns for run in self.runs):
-            found[QUESTION_TYPE] = _column(self.runs, QUESTION_TYPE, rows)
-        found |= {name: self.groups[name] for name in self.by}
+            found[QUESTION_TYPE] = _column(self.runs, QUESTION_TYPE, table.index)
+        found |= {name: self.groups[name] for name in self.by} | {name: table[name] for name in table}
         found |= {f"{run.name} score": self.scores[run.name] for run in self.runs}
         for run in self.runs:
             if (picked := f"{run.compared}_picked") in run.columns:
                 found[f"{run.name} picked"] = run.columns[picked].astype("Int64").astype(object)
-        return pd.DataFrame({name: column.loc[rows].to_numpy() for name, column in found.items()})
+        return pd.DataFrame({name: column.loc[table.index].to_numpy() for name, column in found.items()})
 
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
@@ -300,7 +316,7 @@ class Comparison:
             "baseline": self.baseline.name,
             "questions": len(self.scores),
             "chance": self.chance,
-            "changed": len(self.changed),
+            "changed": int(self.is_changed.sum()),
             "runs": [line.as_json() for line in self.lines],
             "by": list(self.by),
             "groups": [

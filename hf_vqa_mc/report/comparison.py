@@ -63,7 +63,7 @@ def explanations(done: Comparison) -> list[str]:
         f"p (Holm): {test}Student's t-test of the clustered differences, adjusted for all comparisons of the table. "
         "Detectable: difference that would be found with a probability of 80%.",
         *done.notes,
-        f"{counted(len(done.changed), 'question')} changed.",
+        f"{counted(int(done.is_changed.sum()), 'question')} changed.",
     ]
 
 

@@ -43,8 +43,9 @@ class CompareSettings:
         default=(),
         separator=",",
     )
-    changed: Path | None = option(
-        "File for the questions whose score differs between the baseline and a run: .csv, .json or .parquet.",
+    items: Path | None = option(
+        "File for the questions, .csv, .json or .parquet: each run's score and pick, whether it changed against the "
+        "baseline, difficulty, discrimination, and labels that may be wrong (with four or more runs).",
         default=None,
     )
     output: Path | None = option(
@@ -56,7 +57,7 @@ class CompareSettings:
     def __post_init__(self) -> None:
         """Check the options."""
         check_options(self)
-        for path, flag, formats in ((self.output, "--output", FORMATS), (self.changed, "--changed", ROW_FORMATS)):
+        for path, flag, formats in ((self.output, "--output", FORMATS), (self.items, "--items", ROW_FORMATS)):
             if path is not None:
                 check_suffix(path, flag, formats)
 
@@ -79,6 +80,7 @@ class CompareResult(OutputResult):
                 yield title
             yield table
         yield from explanations(self.comparison)
+        yield from self.comparison.items.sentences() if self.settings.items else ()
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,9 +95,13 @@ class CompareResult(OutputResult):
         return frame_of(rows).astype({"gained": "Int64", "lost": "Int64"})
 
     @property
-    def changed(self) -> Frame:
-        """One row per question whose score differs: id, type, and each run's score and picked choice."""
-        return self.comparison.changed
+    def items(self) -> Frame:
+        """One row per question: id, type, score and pick of each run, ``changed``, and the question's statistics.
+
+        ``accuracy`` over runs; ``discrimination``, the correlation of a question's score with that of the others;
+        ``suspicion``, how far the better runs agree on another choice than the label, most suspected first.
+        """
+        return self.comparison.item_frame
 
     def to_markdown(self) -> str:
         """The tables in Markdown, in percent with one decimal."""
@@ -142,13 +148,13 @@ def _figures(line: "Line") -> dict[str, Any]:
 @verb(
     CompareSettings,
     "vqa-mc compare vqa_mc_evaluations/iqa vqa_mc_evaluations/iq --by question_type --output leaderboard.html",
-    "vqa-mc compare baseline.json model.json --changed changed.csv",
+    "vqa-mc compare baseline.json model.json --items items.csv",
 )
 def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     """Compare runs.
 
     Returns:
-        The comparison; written to ``output`` and ``changed`` if given.
+        The comparison; written to ``output`` and ``items`` if given.
 
     Raises:
         InputError: a run cannot be read, or the runs are of different benchmarks or have no question in common.
@@ -157,7 +163,7 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     from hf_vqa_mc.io.atomic import write_together
     from hf_vqa_mc.io.outputs import check_output_files
 
-    outputs = {"--output": settings.output, "--changed": settings.changed}
+    outputs = {"--output": settings.output, "--items": settings.items}
     check_output_files(outputs, settings.runs, settings.overwrite)
     progress("reading runs", 0, 1)
     runs = read_runs(settings.runs, settings.input, settings.metric)
@@ -166,7 +172,7 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     contents: dict[Path, bytes] = {}
     if settings.output is not None:
         contents[settings.output] = done._content(settings.output)
-    if settings.changed is not None:
-        contents[settings.changed] = frame_bytes(done.changed, settings.changed.suffix)
+    if settings.items is not None:
+        contents[settings.items] = frame_bytes(done.items, settings.items.suffix)
     write_together(contents, settings.overwrite)
     return replace(done, written=tuple(contents))

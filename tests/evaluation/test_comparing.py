@@ -171,7 +171,7 @@ def test_only_questions_of_all_runs_with_a_reply_in_each_are_compared(tmp_path):
     assert result.to_dict()["questions"] == 3
     assert "Questions that not all runs have are left out: 1 of a." in repr(result)
     assert "1 question without a reply or score in some run left out." in repr(result)
-    assert result.changed.question_id.tolist() == ["q0", "q3"]
+    assert sorted(result.items[result.items.changed].question_id) == ["q0", "q3"]
 
 
 def test_files_of_score_are_compared_clustered_by_image(tmp_path):
@@ -219,18 +219,19 @@ def test_files_are_written_by_suffix(runs, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
-def test_changed_questions_are_listed_with_scores_and_picks(runs, tmp_path, suffix):
-    path = tmp_path / f"changed.{suffix}"
-    arguments = ["compare", str(runs / "weak"), str(runs / "strong"), "--changed", str(path)]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+def test_questions_are_listed_with_their_statistics_scores_and_picks(runs, tmp_path, suffix):
+    path = tmp_path / f"items.{suffix}"
+    arguments = ["compare", str(runs / "weak"), str(runs / "strong"), "--items", str(path)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0 and "(saturated)" in done.output
     read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[suffix]
-    found = read(path)
-    runs_columns = [f"{name} {what}" for what in ("score", "picked") for name in ("weak", "strong")]
-    assert list(found) == ["question_id", "question_type", *runs_columns]
-    rows = [pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")]
-    differ = rows[0].full_score != rows[1].full_score
-    assert found.question_id.tolist() == rows[0].question_id[differ].tolist()
-    assert found["strong picked"].tolist() == rows[1].full_picked[differ].tolist()
+    found = read(path).set_index("question_id")
+    rows = [pq.read_table(runs / name / "rows.parquet").to_pandas().set_index("question_id")
+            for name in ("weak", "strong")]  # fmt: skip
+    found = found.loc[rows[0].index]
+    assert (found.changed == (rows[0].full_score != rows[1].full_score)).all()
+    assert (found["strong picked"] == rows[1].full_picked).all()
+    assert found.accuracy.to_numpy() == pytest.approx((rows[0].full_score + rows[1].full_score) / 2)
 
 
 def test_hostile_names_stay_text(tmp_path):
@@ -281,7 +282,7 @@ def test_of_runs_with_other_numbers_of_rotations_the_published_order_is_compared
             worlds.benchmark(40), model=AlwaysA(), inputs="full", rotations=rotations, output=tmp_path / rotations
         )
     result = vm.compare([tmp_path / "1", tmp_path / "all"], by="label")
-    assert "0 questions changed" in repr(result) and result.changed.empty
+    assert "0 questions changed" in repr(result) and not result.items.changed.any()
     for line in (*result.to_dict()["runs"], *result.to_dict()["groups"]):
         if against := line["against_baseline"]:
             assert (against["gained"], against["lost"]) == (0, 0)
@@ -328,7 +329,7 @@ def bad_inputs(folder):
         ([scored, consensus], {}, "unknown metric of .*consensus.json 'mc_accuracy'"),
         ([good, scored], {"metric": "vqa_accuracy"}, "the folders of vqa-mc evaluate have mc_accuracy only"),
         ([good, scored], {"input": "ful"}, "unknown input of .*: did you mean 'full'"),
-        ([good, scored], {"output": "x.md", "changed": "x.md"}, "expected a file with one of the suffixes .csv"),
+        ([good, scored], {"output": "x.md", "items": "x.md"}, "expected a file with one of the suffixes .csv"),
         ([good, scored], {"output": good / "x.md"}, "would replace or change an input"),
     ]  # fmt: skip
 
