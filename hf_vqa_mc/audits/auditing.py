@@ -227,7 +227,7 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     progress("counting", 1, 4)
     found = findings(benchmark.splits, numbered, split.name)
     progress("counting", 2, 4)
-    ambiguous = possibly_correct(rows, split.rows["answers"].combine_chunks(), vectors)
+    ambiguous = possibly_correct(rows, benchmark.known_answers[split.name], vectors)
     progress("counting", 3, 4)
     predictive = predictive_texts(rows, clusters=split.clusters)
     progress("counting", 4, 4)

@@ -1,5 +1,6 @@
 """A benchmark with its splits and images."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,6 +87,12 @@ class Split:
         """The hashes of the rows' questions, choices and labels."""
         return row_hashes(self.rows)
 
+    @property
+    def targets(self) -> pa.Array:
+        """(rows,): the correct choices."""
+        choices = self.rows["choices"].combine_chunks()
+        return choices.flatten().take(pa.array(choices.offsets.to_numpy()[:-1] + self.rows["label"].to_numpy()))
+
     def take(self, rows: NDArray[np.integer]) -> "Split":
         """Some of the rows, in this order."""
         images = None if self.images is None else self.images.take(rows)
@@ -124,6 +131,28 @@ class Benchmark:
     def train(self) -> Split | None:
         """The training split, unless it is evaluated."""
         return self.splits["train"] if self.evaluated != "train" and "train" in self.splits else None
+
+    @cached_property
+    def known_answers(self) -> dict[str, pa.ListArray]:
+        """(rows,) by split: human answers, and the targets of rows with the same question about the same image."""
+        targets, of_row = defaultdict[tuple[str, str], dict[str, None]](dict), dict[str, list[tuple[str, str]]]()
+        for name, split in self.splits.items():
+            questions = pc.utf8_lower(pc.utf8_trim_whitespace(split.rows["question"].combine_chunks())).to_pylist()
+            of_row[name] = list(zip(split.rows["image_id"].to_pylist(), questions, strict=True))
+            for key, target in zip(of_row[name], split.targets.to_pylist(), strict=True):
+                targets[key][target] = None
+        several = {key for key, texts in targets.items() if key[0] and len(texts) > 1}
+        found = {}
+        for name, split in self.splits.items():
+            answers = split.rows["answers"].combine_chunks()
+            if several.intersection(of_row[name]):
+                lists = [
+                    [*own, *(targets[key] if key in several else ())]
+                    for own, key in zip(answers.to_pylist(), of_row[name], strict=True)
+                ]
+                answers = pa.array(lists, answers.type)
+            found[name] = answers
+        return found
 
     def with_choices(self, split: Split, choices: Choices, labels: Sequence[int]) -> pa.Table:
         """The columns of a split with new choices and labels, (rows,) each; unchanged rows keep their cells."""

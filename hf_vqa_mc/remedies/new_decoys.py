@@ -88,7 +88,7 @@ def give_new_decoys(
         allowed, counts["published_decoys"] = without_rejected_decoys(benchmark, verdicts)
         texts = [one for of_split in allowed.values() for one in rejected_texts(verdicts, of_split)]
         rejected = pa.array([*texts, *([] for _ in donors)], pa.list_(pa.string()))
-    triplets, vectors = _triplets(allowed, donors, own_splits=recipe.closed), None
+    triplets, vectors = _triplets(allowed, benchmark.known_answers, donors, own_splits=recipe.closed), None
     if word_vectors is not None and uses_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
@@ -132,13 +132,16 @@ def _check_images(
         )
 
 
-def _triplets(rows: Mapping[str, pa.Table], donors: Sequence[Candidate], own_splits: bool) -> pa.Table:
-    """A table ``schema.TRIPLETS`` with the rows of all splits followed by the donors."""
+def _triplets(
+    rows: Mapping[str, pa.Table], known: Mapping[str, pa.ListArray], donors: Sequence[Candidate], own_splits: bool
+) -> pa.Table:
+    """A table ``schema.TRIPLETS`` with the rows of all splits and their known answers, followed by the donors."""
     parts = []
     counted = "train" if "train" in rows else None
     for name, of_split in rows.items():
-        columns = ("choices", "label", "image_id", "question_id", "question", "answers")
-        choices, labels, images, ids, questions, answers = (of_split[column].combine_chunks() for column in columns)
+        columns = ("choices", "label", "image_id", "question_id", "question")
+        choices, labels, images, ids, questions = (of_split[column].combine_chunks() for column in columns)
+        answers = known[name]
         ids = pc.binary_join_element_wise(name, ids, "/")
         is_target = np.zeros(len(choices.flatten()), np.bool_)
         sizes = choices.value_lengths().to_numpy()

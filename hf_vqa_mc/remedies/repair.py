@@ -113,7 +113,7 @@ def repair_benchmark(
                 numbered[name],
                 split.clusters,
                 families,
-                answers=split.rows["answers"].to_pylist(),
+                answers=benchmark.known_answers[name].to_pylist(),
                 rejected=() if verdicts is None else rejected_texts(verdicts, split.rows),
                 pool=CandidatePool(candidates, numbered[_POOL], ids, images) if candidates else None,
                 budget=budget,
@@ -215,7 +215,7 @@ def repair(
 
     Of the states after each round the one is kept that the selection probes find nearest to chance.
 
-    Groups (rows,) are images, videos or contexts, such as `Split.clusters`; annotators' ``answers`` and ``rejected``
+    Groups (rows,) are images, videos or contexts, such as `Split.clusters`; known ``answers`` and ``rejected``
     texts (rows,) never become decoys of a row; ``budget`` is the largest share of the decoys that are changed.
 
     Raises:
@@ -353,7 +353,8 @@ class _Replacements:
         text, keys = texts[at, column_of], self.rows.vocabulary.keys
         index = np.sort(np.unique(keys[text], return_index=True)[1])
         others = np.delete(self.rows.texts[row], column)
-        in_row = keys[self.rows.texts[row][self.rows.valid[row]]]
+        valid = self.rows.valid[row]
+        in_row = keys[np.append(self.rows.texts[row][valid], self.published.texts[row][valid])]
         tests: tuple[tuple[Refusal, Callable[[Int32s], Bools]], ...] = (
             (Refusal.IN_ROW, lambda some: np.isin(keys[some], in_row)),
             (Refusal.POPULAR, lambda some: ~counts.may_add(some)),
