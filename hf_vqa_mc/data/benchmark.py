@@ -82,6 +82,13 @@ class Split:
         rows = zip(images, self.rows["question"].to_pylist(), self.rows["choices"].to_pylist(), strict=True)
         return [image or "\0".join(["", question, *sorted(choices)]) for image, question, choices in rows]
 
+    @property
+    def repeated(self) -> int:
+        """Number of rows with the image, question and choices, in any order, of another row; each group once less."""
+        images, questions, choices = (self.rows[name].to_pylist() for name in ("image_id", "question", "choices"))
+        rows = [(*row[:2], *sorted(row[2])) for row in zip(images, questions, choices, strict=True) if row[0]]
+        return len(rows) - len(set(rows))
+
     @cached_property
     def hashes(self) -> RowHashes:
         """The hashes of the rows' questions, choices and labels."""

@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import share_of
+from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.audits.settings import AUDITED
 from hf_vqa_mc.audits.shortcut import UNCERTAIN, Gain, ProbeInputs, uncertainty
 from hf_vqa_mc.data.benchmark import Benchmark
@@ -36,6 +37,7 @@ TABLE_NOTE = (
 CROSS_NOTE = "Probes are fitted on the training split; cross-fitted: on other rows of the audited split instead."
 COLUMNS = ("accuracy", "gain", "95% interval", "cross-fitted")  # of the table of shortcuts
 OF_EACH = 20  # maximum number of example rows per reason
+ROW_ORDERS = frozenset(one.name for one in ORDERS)  # shortcuts that no remedy of the choices removes
 BIASED = "high bias: question and choices predict the target"
 AMBIGUOUS = "a decoy is possibly correct"
 AT_RANDOM = "random sample"
@@ -50,15 +52,16 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
     stem = path.resolve().name.split(".")[0] if path.exists() else settings.dataset_name
     title = file_name("-".join(filter(None, (stem, settings.config, settings.split))))
     ending = path.name[len(path.name.split(".")[0]) :] if path.is_file() else ""
-    if any(one.alarm for one in done.gains) and not done.exact:
+    alarms = [one for one in done.gains if one.alarm and one.name not in ROW_ORDERS]
+    if alarms and not done.exact:
         if "choice_origins" in done.benchmark.test.original.column_names:
             why = "This is the output of a remedy: find a better strategy for the published benchmark, here PUBLISHED"
             other = {"strategy": "best", "output": f"{title.removesuffix('-remedied')}-best{ending}"}
             return [Step(why, "remedy", ("PUBLISHED",), other)]
-        blind = (one for one in done.gains if one.alarm and not one.sees.image)
+        blind = (one for one in alarms if not one.sees.image)
         strategy, why = recommended(done.benchmark.test, max((one.estimate.gain for one in blind), default=0.0))
         own = {key: name(str(one)) for key in ("word_vectors", "seed") if (one := getattr(settings, key, None))}
-        best = next((one for one in done.gains if one.sees is ProbeInputs.CHOICES and one.alarm), None)
+        best = next((one for one in alarms if one.sees is ProbeInputs.CHOICES), None)
         if best is not None and strategy.guarantees:
             now = percent(best.estimate.accuracy)
             why += f"; the choices alone are right in {now} of the rows now, and then as often as random guessing"

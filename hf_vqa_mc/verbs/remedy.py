@@ -45,6 +45,7 @@ def _report_folder(given: Mapping[str, Any]) -> Path | None:
 
 IMPLIED = ("variant", "guarantee")
 """Options that choose a strategy."""
+MOST_REPEATED = 0.1  # share of repeated or rotated rows above which new choices would tear them apart
 _STRATEGIES = " ".join(f"{one.name}: {one.help}." for one in STRATEGIES.values())
 
 
@@ -264,6 +265,13 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         raise InputError(
             f"{benchmark.test.location}: no column holds its choices ({benchmark.spec.choices.description}), so other "
             "choices cannot be written; add a column with lists of choices"
+        )
+    repeated, rows = benchmark.test.repeated, benchmark.test.rows.num_rows
+    if not strategy.keeps_choices and repeated > MOST_REPEATED * rows:
+        raise InputError(
+            f"{benchmark.test.location}: {repeated:,} of {rows:,} rows have the image, question and choices, in any "
+            "order, of another row (circular evaluation; vqa-mc lint lists them): remedy one order of each question, "
+            "and rotate the choices afterwards"
         )
     if settings.output is not None and strategy.config is not None and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)

@@ -1,4 +1,4 @@
-"""Targets of rows with the same question about the same image are correct there, too: no remedy makes decoys of them."""
+"""Targets of the same question about the same image are known to be correct: no remedy makes decoys of them."""
 
 from collections import defaultdict
 from random import Random
