@@ -1,5 +1,6 @@
 """GQA's grounding score: the share of attention on the objects of question and answer."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,12 +14,18 @@ LEAST = 1e-6  # sides of a box are at least that long, so that a box without are
 
 POINTING = ("question", "fullAnswer")  # annotations whose objects count; those of the short answer do not
 SCENE = "scene"  # field of an operation that adds the whole image
+TOLERANCE = 0.01  # of the sum of an attention
 BOX = 5  # numbers of an attended box: four edges and the attention
 CELLS = 1 << 22  # maximum number of map values per batch, unless a single map has more
 
 _EXPECTED = "a square map of finite numbers, or boxes [left, top, right, bottom, attention]"
 
 Region = tuple[float, float, float, float]  # left, top, right and bottom edge, in widths and heights of the image
+
+
+class AttentionSum(UserWarning):
+    """An attention is negative or does not sum to 1."""
+
 
 WHOLE_IMAGE: Region = (0.0, 0.0, 1.0, 1.0)
 
@@ -42,6 +49,14 @@ def grounding_scores(columns: Columns, attentions: ById, scene_graphs: Mapping[A
         raise InputError(f"{columns.where(row)} has no attention; expected a map or boxes for every balanced question")
     names, locations = columns["question_ids"], [columns.where(row) for row in range(columns.count)]
     found, are_boxes = checked_attentions([given[name] for name in names], locations)
+    weights = [one[:, 4] if are_boxes else one for one in found]
+    odd = [row for row, one in enumerate(weights) if one.min() < 0 or abs(one.sum() - 1) > TOLERANCE]
+    if odd:
+        text = (
+            f"the attention of {len(odd):,} questions is negative or does not sum to 1, so the grounding is no share of "
+            f"attention: the weights of {columns.where(odd[0])} sum to {weights[odd[0]].sum():.4g}"
+        )
+        warnings.warn(AttentionSum(text), stacklevel=3)
     scores = np.zeros(columns.count)
     if are_boxes:
         for row, boxes in enumerate(found):
@@ -73,7 +88,8 @@ def checked_attentions(given: Sequence[Any], locations: Sequence[str]) -> tuple[
     )
     for one, array, location in zip(given, found, locations, strict=True):
         if are_boxes and not _inside_image(array):
-            raise InputError(f"{location}: attention is {shown(one)}, expected boxes with edges from 0 to 1")
+            expected = "boxes with edges from 0 to 1, left <= right and top <= bottom"
+            raise InputError(f"{location}: attention is {shown(one)}, expected {expected}")
         if not are_boxes and array.shape[0] != array.shape[1]:
             raise InputError(f"{location}: attention is {shown(one)}, expected {_EXPECTED}, of one kind for all")
     return found, are_boxes

@@ -13,6 +13,8 @@ from hf_vqa_mc.scoring.gqa_grounding import box_weights
 from tests.scoring.literal_gqa import attended
 from tests.scoring.test_gqa import question
 
+pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.scoring.gqa_grounding.AttentionSum")
+
 LEFT_HALF = {"x": 0, "y": 0, "w": 100, "h": 50}
 ALL = {"x": 0, "y": 0, "w": 200, "h": 50}
 QUADRANT = {"x": 50, "y": 12.5, "w": 100, "h": 25}  # the middle: a quarter of each of 2 x 2 cells
@@ -60,6 +62,11 @@ def test_maps_may_differ_in_size_repeat_and_exceed_the_questions():
         {"1": "lamp", "2": "lamp"}, questions, attentions=attentions, scene_graphs={"n1": graph(**{"5": LEFT_HALF})}
     )
     assert result["grounding"] == pytest.approx(100 * (1 + 0.5 * 4.5) / 2)
+
+
+def test_an_attention_that_does_not_sum_to_1_is_reported():
+    with pytest.warns(gqa_grounding.AttentionSum, match="of 1 questions is negative or does not sum to 1.* sum to 49"):
+        assert grounding(np.ones((7, 7)).tolist(), {"a": ALL}, ["a"]) == pytest.approx(4900)
 
 
 def test_blocks_of_questions_add_up(monkeypatch):
