@@ -76,7 +76,8 @@ def read_file(path: Path) -> pa.Table:
     """Read a file as a table; CSV columns are text."""
     form = file_form(path)
     if form is None:
-        raise InputError(f"{path}: unknown kind of file; expected {EXPECTED}")
+        remedy = "unpack it; " if path.suffix.lower() in (".zip", ".tar", ".tgz", ".bz2", ".7z") else ""
+        raise InputError(f"{path}: unknown kind of file; {remedy}expected {EXPECTED}")
     try:
         table = READERS[form](path)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:

@@ -53,8 +53,8 @@ def grounding_scores(columns: Columns, attentions: ById, scene_graphs: Mapping[A
     odd = [row for row, one in enumerate(weights) if one.min() < 0 or abs(one.sum() - 1) > TOLERANCE]
     if odd:
         text = (
-            f"the attention of {len(odd):,} questions is negative or does not sum to 1, so the grounding is no share of "
-            f"attention: the weights of {columns.where(odd[0])} sum to {weights[odd[0]].sum():.4g}"
+            f"the attention of {len(odd):,} questions is negative or does not sum to 1, so the grounding is no share "
+            f"of attention: the weights of {columns.where(odd[0])} sum to {weights[odd[0]].sum():.4g}"
         )
         warnings.warn(AttentionSum(text), stacklevel=3)
     scores = np.zeros(columns.count)

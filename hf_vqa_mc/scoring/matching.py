@@ -218,7 +218,7 @@ def _check_choices(matched: Matched, schemes: Sequence[Scheme], predictions: Pre
         return
     answer, among = matched.answers[invalid[0]], allowed[invalid[0]]
     what = f"its choices {among}" if vocabulary is None else f"the {len(among):,} answers of the vocabulary"
-    remedy = "predictions for another config or split? For text that a model wrote add --free-text"
+    remedy = "predictions for another config, split or version? For text that a model wrote add --free-text"
     if isinstance(answer, int):
         what, remedy = f"the indices of its {len(among)} choices", "indices start at 0"
     elif vocabulary is not None:

@@ -188,6 +188,8 @@ def _answers(records: Records, column: str, types: frozenset[type], from_csv: bo
     if from_csv and "" in values:
         expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
         raise records.unexpected(values.index(""), column, expected, "")
+    if from_csv and "nan" in values and all(one == "nan" or _CSV_INDEX.fullmatch(one) for one in values):
+        raise records.unexpected(values.index("nan"), column, "an index (pandas writes nan for a missing one)", "nan")
     if from_csv and types == _INDEX:
         values = [int(one.removesuffix(".0")) if _CSV_INDEX.fullmatch(one) else one for one in values]
     if int in types and float in map(type, values):

@@ -55,6 +55,7 @@ _BEFORE = re.compile(r"^(?:[^\w(\[{<>\"'“%°€£$+\-−√×±≤≥≈~.]|[-
 _MARKDOWN = re.compile(r"(?<![\w)\]])[*_]+|[*_]+(?![\w(\[])|`+|^#+\s")
 _FORMULA = re.compile(r"\$([^$]+)\$")
 _CONFLICT = -1
+HEAD, TAIL = 2_000, 10_000  # characters that are read of a longer text, such as a model that repeats itself
 _MOST = 8  # maximum number of matches of each form that are read, the last ones, as models may repeat themselves
 
 NO_OTHER = "none"  # the word for an empty list in prompts
@@ -106,7 +107,9 @@ def written_choice(text: str, choices: Sequence[str]) -> int | None:
 
 
 def answer_part(text: str) -> str:
-    """The text without thinking; "" if it ends while thinking."""
+    """The text without thinking; "" if it ends while thinking. Of a very long text the beginning and the end."""
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     text = _END_OF_THINKING.sub("", _THINKING.sub("", unicodedata.normalize("NFKC", text)))
     if _UNFINISHED.search(text):
         return ""

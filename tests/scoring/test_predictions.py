@@ -259,6 +259,13 @@ def test_any_bytes_are_read_or_refused(content, name, tmp_path_factory):
         assert str(path) in str(error)
 
 
+def test_a_missing_index_that_pandas_wrote_as_nan_is_named(tmp_path):
+    path = tmp_path / "predictions.csv"
+    path.write_text("question_id,prediction\na,1.0\nb,nan\nc,2.0\n")
+    with pytest.raises(InputError, match=r"predictions.csv, line 3, field 'prediction': .*nan"):
+        read_predictions(path)
+
+
 def test_ids_in_floating_point_are_whole_numbers(tmp_path):
     path = tmp_path / "p.json"
     path.write_text('[{"question_id": 1.0, "answer": "a"}, {"question_id": 540769000, "answer": "b"}]')

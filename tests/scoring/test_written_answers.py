@@ -88,3 +88,10 @@ def test_letter_and_text_name_the_same_choice_in_any_form(choices, data):
 def test_any_text_is_read_without_an_error(text, choices):
     found = written_choice(text, choices)
     assert found is None or 0 <= found < len(choices)
+
+
+@pytest.mark.parametrize("filler", ["and so on. ", "<think>", "(A) or (B) ", "the answer is "])
+def test_very_long_texts_are_read_at_both_ends(filler):
+    choices = ["red", "blue", "green"]
+    assert written_choice("The answer is (B)." + "\n" + "word " * 40_000, choices) == 1
+    assert written_choice(filler * 20_000 + "</think>\nThe answer is (C).", choices) == 2
