@@ -65,8 +65,9 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     """The rows of the table: of the evaluated split, and of the report probes if they could be run."""
     before, after = published.test.rows, remedied.test.rows
     flagged = []
-    for rows, table in zip(number_rows({"before": before, "after": after}).values(), (before, after), strict=True):
-        masks = possibly_correct(rows, table["answers"].combine_chunks(), None).values()
+    numbered = number_rows({"before": before, "after": after}).values()
+    for rows, benchmark in zip(numbered, (published, remedied), strict=True):
+        masks = possibly_correct(rows, benchmark.known_answers[benchmark.evaluated], None).values()
         possible = np.logical_or.reduce(list(masks)).sum()
         flagged.append(Side(float(possible / max(int(rows.valid[:, 1:].sum()), 1))))
     found = [
@@ -122,10 +123,10 @@ def note(compared: Comparison | None) -> str:
     if compared.judged < compared.rows:
         sample = f" on a random sample of {compared.judged:,} of {compared.rows:,} rows, whole images or sets"
     before = "these rows as published" if compared.judged == compared.judged_after else "all published rows"
+    tenth = " The least plausible tenth is that of the published decoys, so 10% are expected."
     return (
         f"Report probes took no part in the change; they see no image and were run once{sample}. Before: {before}. "
-        "±: half of the 95% interval, clustered by image. The least plausible tenth is that of the published decoys, "
-        "so 10% are expected."
+        f"±: half of the 95% interval, clustered by image.{'' if compared.implausible is None else tenth}"
     )
 
 

@@ -164,7 +164,7 @@ class RemedyResult(OutputResult):
         inputs, given = replace(read, dataset=output, config=config, images=images).arguments(name)
         steps.append(Step("Audit the result", "audit", inputs, given))
         steps.append(evaluation(self.remedied, inputs, given))
-        if self.comparison is not None and not self.comparison.few and not self.comparison.large:
+        if self.better and self.comparison and not (self.comparison.large or self.comparison.less_plausible):
             steps += publication(self.remedied, output, given if is_file else {}, name)
         return steps
 
@@ -175,10 +175,8 @@ class RemedyResult(OutputResult):
 
         found, used, hint = verdict(self.comparison, self.unjudged), self._used.name, ""
         if self.stronger is not None and self.stronger.name != "best":
-            size = self.stronger.arguments.get("set_size")
-            hint = (
-                f" --strategy {self.stronger.name}{f' --set-size {size}' if size else ''} is expected to remove more."
-            )
+            given = " ".join(f"--{name.replace('_', '-')} {one}" for name, one in self.stronger.arguments.items())
+            hint = f" {given or f'--strategy {self.stronger.name}'} is expected to remove more."
         elif used == "closed" and self.comparison and self.comparison.large:
             hint = " --guarantee question, or better word vectors (--word-vectors FILE), may remove more."
         elif used != "best" and (self.stronger or self.better is False):

@@ -183,7 +183,7 @@ def test_a_large_leak_that_stays_is_said_with_a_stronger_strategy_and_not_publis
     result = run(rows, "--output", "fixed.jsonl", "--force")
     printed = " ".join(result.stdout.split())
     assert re.search(r"Most of the leak remains: \d\d.\d% where chance is 25.0%. Still more than 3 points", printed)
-    assert "--strategy closed is expected to remove more." in printed
+    assert "--guarantee choices is expected to remove more." in printed
     steps = [line for line in result.stdout.splitlines() if line.startswith("vqa-mc ")]
     assert steps[0].endswith("b.jsonl --guarantee choices --output fixed-closed.jsonl")
     assert not any("push" in one for one in steps)

@@ -168,7 +168,7 @@ def test_all_sources_are_read_together(tmp_path):
 def test_options_that_cannot_be_used_are_an_error_before_anything_is_changed(options, message):
     rows = [{"question_id": "3", "image_id": "7", "question": "What?", "choices": ["a", "b"], "label": 0}]
     with pytest.raises(InputError, match=message):
-        vm.remedy(pd.DataFrame(rows * 2).assign(question_id=["3", "4"]), **options)
+        vm.remedy(pd.DataFrame(rows * 2).assign(question_id=["3", "4"], image_id=["7", "8"]), **options)
 
 
 def test_a_model_that_generates_no_text_is_named_by_its_option():
