@@ -8,6 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hf_vqa_mc.data.cells import text_lists
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
 from hf_vqa_mc.dataset.card_text import title
@@ -15,6 +19,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.outputs import MANIFEST, sha256_of
 from hf_vqa_mc.io.progress import Progress
+from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.version import __version__
 
 FOLDER = Path("vqa_mc")  # default folder of a build
@@ -98,8 +103,20 @@ def _write(request: Request, source: Any, folder: Path, progress: Progress) -> N
         raise InputError(f"{_name(source)}: {name} would not be pushed ({why}); remove or complete these rows first")
     hashes = {name: split.hashes for name, split in benchmark.splits.items()}
     tables = {name: split.original for name, split in benchmark.splits.items()}
+    note, replaced = "", sum(map(_replaced_decoys, tables.values()))
+    if replaced:
+        note = (
+            f"{counted(replaced, 'decoy')} replaced by vqa-mc remedy; the column choice_origins names their sources."
+        )
     with warnings.catch_warnings(action="ignore"):  # of images, for which `_shipment` has an error
-        write_benchmark(benchmark, tables, folder, changed="", hashes=hashes)
+        write_benchmark(benchmark, tables, folder, note, changed="", hashes=hashes)
+
+
+def _replaced_decoys(table: pa.Table) -> int:
+    """The number of new decoys by ``choice_origins``, a column of vqa-mc remedy."""
+    found = text_lists(table["choice_origins"]) if "choice_origins" in table.column_names else None
+    old = () if found is None else pc.is_in(found[0], pa.array(["target", "published"])).to_pylist()
+    return len(old) - sum(old)
 
 
 def files_of(inventory: Inventory, location: str) -> dict[str, str]:

@@ -174,6 +174,13 @@ def test_a_dry_run_of_the_result_of_a_remedy_shows_its_card(rows):
         vm.push("model", NAME, folder=fixed)
 
 
+def test_the_card_of_a_repaired_file_says_how_many_decoys_are_new(rows, tmp_path):
+    origins = [["target", "published", "question 3, test", "published"]] * ROWS
+    as_jsonl([{**row, "choice_origins": of} for row, of in zip(rows, origins, strict=True)], tmp_path)
+    pushed = vm.push("dataset", NAME, folder="benchmark.jsonl", dry_run=True)
+    assert f"{ROWS} decoys replaced by vqa-mc remedy" in pushed.to_dict()["card"]
+
+
 def test_rows_that_are_not_read_are_not_left_out_silently(rows, tmp_path, hub_here):
     as_jsonl([{**row, "choices": row["choices"] if n else []} for n, row in enumerate(rows)], tmp_path)
     with pytest.raises(InputError, match=rf"rows without choices\) would not be pushed \(1 of {ROWS} rows\)"):
