@@ -112,6 +112,14 @@ class RemedyResult(OutputResult):
         return bool(self.better or self._used.guarantees or self.settings.force)
 
     @property
+    def _may_publish(self) -> bool:
+        """Whether it is better, or has a guarantee and is no worse, and no large leak is left."""
+        found = self.comparison
+        if found is None or found.few or found.large or found.harmed:
+            return False
+        return bool(self.better or (self._used.guarantees and found.mean.change <= 0))
+
+    @property
     def _used(self) -> Strategy:
         return strategy_of(self.settings, self.settings.strategy)
 
@@ -164,8 +172,11 @@ class RemedyResult(OutputResult):
         inputs, given = replace(read, dataset=output, config=config, images=images).arguments(name)
         steps.append(Step("Audit the result", "audit", inputs, given))
         steps.append(evaluation(self.remedied, inputs, given))
-        if self.better and self.comparison and not (self.comparison.large or self.comparison.less_plausible):
-            steps += publication(self.remedied, output, given if is_file else {}, name)
+        if self._may_publish:
+            publish = publication(self.remedied, output, given if is_file else {}, name)
+            why = "Read new decoys; if people would not exclude them, publish it"
+            unsure = self.comparison is not None and self.comparison.less_plausible
+            steps += [replace(one, why=why) if unsure else one for one in publish]
         return steps
 
     @property
