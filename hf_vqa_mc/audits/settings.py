@@ -28,12 +28,10 @@ class ProbeOptions:
         panel=ADVANCED,
     )
     word_vectors: str | None = option(
-        "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
-        "name, or corpus.",
+        "Word vectors to find decoys similar to the target: word2vec, GloVe or .kv file, gensim-data name, or corpus.",
         default=None,
         check=VECTORS,
     )
-    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False)
     features: Path | None = option(
         "Folder of image features from vqa-mc features; by default downscaled pixel values.",
         default=None,
@@ -43,10 +41,8 @@ class ProbeOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.features is not None and not (self.probes or self.mlps):
+        if self.features is not None and not self.probes:
             raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
-        if self.mlps and self.word_vectors is None:
-            raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
 
 
 @settings
