@@ -10,8 +10,8 @@ AUDITED = FolderKind("vqa-mc audit")
 
 
 @settings
-class ProbeOptions:
-    """Options of the probes of an audit.
+class ProbeSettings:
+    """Settings of the probes of an audit.
 
     Raises:
         InputError: a value is out of range; names the option.
@@ -38,15 +38,11 @@ class ProbeOptions:
         check=FOLDER,
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
+    probe_rows: int = option(
+        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, cli=False
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.features is not None and not self.probes:
             raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
-
-
-@settings
-class ProbeSettings(ProbeOptions):
-    """Settings of an audit: the options, and how many rows each probe is fitted on."""
-
-    probe_rows: int = option("Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE)
