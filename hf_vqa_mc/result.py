@@ -156,7 +156,7 @@ class OutputResult(Result):
         """This result after it was written to the ``output`` of the settings, if there is one."""
         if settings.output is None:
             return self
-        return replace(self, written=tuple(self.save(settings.output, settings.overwrite)))
+        return replace(self, written=tuple(self.save(settings.output, getattr(settings, "overwrite", False))))
 
 
 def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None = None) -> Frame:  # noqa: ANN401

@@ -1,11 +1,10 @@
 """A description as a table of its headline numbers, as a page, and as a folder."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from hf_vqa_mc.audits.figures.figure import Description, number_text
 from hf_vqa_mc.io.atomic import json_bytes, published
-from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.report.charts import CHARTS, Drawing
 from hf_vqa_mc.report.pages import rendered, staged_report
 from hf_vqa_mc.report.plain_text import plain
@@ -23,12 +22,6 @@ def number_table(done: Description) -> TextTable:
     columns = zip(*rows, strict=True) if rows else [[]] * (2 + len(done.names))
     names = ("figure", "number", *done.names)
     return TextTable(dict(zip(names, map(list, columns), strict=True)), names[:2], names[:2])
-
-
-def check_description_folder(folder: Path, option: str, inputs: Iterable[Path], overwrite: bool = False) -> None:
-    """Raise InputError unless the folder is new, empty, or the unchanged output of an earlier run."""
-    check_outside(folder, option, inputs)
-    check_output(folder, DESCRIBED, overwrite, option)
 
 
 def write_description(folder: Path, done: Description, overwrite: bool = False) -> list[Path]:
