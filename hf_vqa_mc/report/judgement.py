@@ -76,7 +76,7 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     )
     found.append(Figure("mean distance from chance", *distances, lambda share: f"{percent(share)[:-1]} points"))
     if compared.implausible is not None:
-        new_decoys = {"value": compared.implausible, "half_interval": compared.implausible_half}
+        new_decoys: Side = {"value": compared.implausible, "half_interval": compared.implausible_half}
         new_decoys |= {"remark": "more than by chance"} if compared.less_plausible else {}
         found.append(Figure("new decoys in the least plausible tenth", {"value": IMPLAUSIBLE}, new_decoys))
     return found
