@@ -113,12 +113,11 @@ class AuditResult(OutputResult):
 
     def report(self) -> Report:
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
-        from hf_vqa_mc.report.audit_folder import ambiguity, next_steps, notes, shortcut_table
+        from hf_vqa_mc.report.audit_folder import ambiguity, next_steps, shortcut_table
 
         figures = self.figures
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
-        yield shortcut_table(self.audit)
-        yield notes(self.audit)
+        yield from shortcut_table(self.audit)
         yield from (check.line for check in self.changes)
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
