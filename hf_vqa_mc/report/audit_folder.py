@@ -93,11 +93,7 @@ def publication(
 
 
 def write_audit(
-    folder: Path,
-    done: Audit,
-    steps: Sequence[Step] = (),
-    overwrite: bool = False,
-    changes: Sequence[str] = (),
+    folder: Path, done: Audit, steps: Sequence[Step] = (), overwrite: bool = False, changes: Sequence[str] = ()
 ) -> list[Path]:
     """Write an audit atomically: report.html with steps and changes since a release, audit.json and rows.parquet."""
     figures = done.as_json()

@@ -40,9 +40,7 @@ class Example:
     choices: list[str]
     label: int  # index of the target in ``choices``
     kinds: Sequence[str] = ()  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
-    origins: Sequence[
-        str
-    ] = ()  # of each choice, such as the question that it answers, or ``FALLBACK``; empty if unknown
+    origins: Sequence[str] = ()  # of each choice: the question that it answers, or ``FALLBACK``; empty if unknown
     picked: int | None = None  # index of the choice that a model or a probe picks
     bias: float | None = None  # P(target) by the probes that see no image, in [0, 1]
     images: tuple[bytes, ...] = ()  # content of image files, possibly broken

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.audits.findings import possibly_correct
@@ -54,9 +53,12 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
         masks = possibly_correct(rows, table["answers"].combine_chunks(), None).values()
         possible = np.logical_or.reduce(list(masks)).sum()
         flagged.append({"value": float(possible / max(int(rows.valid[:, 1:].sum()), 1))})
+    published_rows = pc.index_in(after["question_id"].combine_chunks(), before["question_id"].combine_chunks())
+    published_choices, choices = before["choices"].take(published_rows).to_pylist(), after["choices"].to_pylist()
+    changed = sum(len(set(texts) - set(known)) for texts, known in zip(choices, published_choices, strict=True))
     found = [
         Figure("rows", {"value": len(before)}, {"value": len(after)}, count),
-        Figure("decoys changed", None, {"value": changed_decoys(before, after)}),
+        Figure("decoys changed", None, {"value": changed / max(sum(map(len, choices)) - len(choices), 1)}),
         Figure("ambiguous decoys", flagged[0], flagged[1]),
     ]
     if compared is None:
@@ -89,15 +91,6 @@ def _strongest(probes: Sequence[Change], accuracy: str, chance: str, half: str) 
     if value == getattr(best, chance) and spread == 0:
         return {"value": value, "remark": "exactly chance"}
     return {"value": value, "half_interval": spread, "probe": best.name.rpartition(": ")[0]}
-
-
-def changed_decoys(before: pa.Table, after: pa.Table) -> float:
-    """The share of the decoys after a remedy that their row did not have before."""
-    ids, rows = (table["question_id"].combine_chunks() for table in (before, after))
-    old = before["choices"].take(pc.index_in(rows, ids)).to_pylist()
-    new = after["choices"].to_pylist()
-    changed = sum(len(set(texts) - set(known)) for texts, known in zip(new, old, strict=True))
-    return changed / max(sum(map(len, new)) - len(new), 1)
 
 
 def note(compared: Comparison | None) -> str:

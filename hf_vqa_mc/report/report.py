@@ -71,8 +71,6 @@ def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
         "without": without,
         "not_tested": f"; not tested: {missing}" if missing else "",
         "chance": chance,
-        "start": width(min(chance, best["accuracy"])),
-        "width": width(abs(best["accuracy"] - chance)),
     }
 
 
