@@ -120,7 +120,7 @@ def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | 
         line: dict[str, Any] = {"name": plain(name.removesuffix(f": {inputs.label}"), 120), "inputs": inputs.label}
         line |= {"row": rows["before"], "title": " ".join(plain(row["sentence"], 500) for row in rows.values())}
         lines.append({**line, "bars": {side: bar(row, scale) for side, row in rows.items()}})
-    alarms = (at for at, line in enumerate(lines) if any(drawn["alarm"] for drawn in line["bars"].values()))
+    alarms = (at for at, line in enumerate(lines) if any(drawn["row"]["alarm"] for drawn in line["bars"].values()))
     shown = max(SHOWN_SHORTCUTS, 1 + max(alarms, default=0))
     return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0)}
 
@@ -207,7 +207,6 @@ def bar(row: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
         "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",
         "low": scale.at(row["low"]),
         "high": scale.at(row["high"]),
-        "alarm": row["alarm"],
         "row": row,
     }
 
