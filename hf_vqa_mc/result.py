@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hf_vqa_mc.errors import printable, python_names
-from hf_vqa_mc.text.tables import HTML_ROWS, TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 Report: TypeAlias = "Iterator[RenderableType | Step]"
 Frame: TypeAlias = "pd.DataFrame"
 """Names of types for results, whose packages are imported on first use."""
+HTML_ROWS = 40
+"""Maximum number of rows of a table in a notebook; rows in the middle are left out."""
 FAILED = 3
 """Exit code of a command that worked, and found a threshold exceeded or a check failed."""
 REPR_WIDTH = 120
@@ -137,7 +138,7 @@ class Result(ABC):
         for part in self.report():
             if isinstance(part, Step):
                 html.append(f"<p>{escape(python_names(part.why))}: <code>{escape(part.call)}</code></p>")
-            elif isinstance(part, TextTable):
+            elif hasattr(part, "to_html"):  # a `text.tables.TextTable`
                 html.append(part.to_html())
             elif isinstance(part, str) and part.strip():
                 html.append(f"<p>{escape(python_names(part.strip()))}</p>")
@@ -156,7 +157,7 @@ class OutputResult(Result):
         """This result after it was written to the ``output`` of the settings, if there is one."""
         if settings.output is None:
             return self
-        return replace(self, written=tuple(self.save(settings.output, settings.overwrite)))
+        return replace(self, written=tuple(self.save(settings.output, getattr(settings, "overwrite", False))))
 
 
 def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None = None) -> Frame:  # noqa: ANN401

@@ -221,16 +221,13 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     if settings.word_vectors is not None:
         vectors = load_word_vectors(settings.word_vectors, sentences, settings.seed, progress)
     split = benchmark.test
-    progress("counting", 0, 4)
+    progress("counting", 0, 1)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows = numbered[split.name]
-    progress("counting", 1, 4)
     found = findings(benchmark.splits, numbered, split.name)
-    progress("counting", 2, 4)
     ambiguous = possibly_correct(rows, benchmark.known_answers[split.name], vectors)
-    progress("counting", 3, 4)
     predictive = predictive_texts(rows, clusters=split.clusters)
-    progress("counting", 4, 4)
+    progress("counting", 1, 1)
     context = Context.of(benchmark, numbered, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
     turned_off = [] if settings.probes else [NotRun("trained probes", "--no-probes")]

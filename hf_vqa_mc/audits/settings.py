@@ -10,8 +10,8 @@ AUDITED = FolderKind("vqa-mc audit")
 
 
 @settings
-class ProbeOptions:
-    """Options of the probes of an audit.
+class ProbeSettings:
+    """Settings of the probes of an audit.
 
     Raises:
         InputError: a value is out of range; names the option.
@@ -28,29 +28,21 @@ class ProbeOptions:
         panel=ADVANCED,
     )
     word_vectors: str | None = option(
-        "Word vectors to find decoys similar to the target, and for --mlps: word2vec, GloVe or .kv file, gensim-data "
-        "name, or corpus.",
+        "Word vectors to find decoys similar to the target: word2vec, GloVe or .kv file, gensim-data name, or corpus.",
         default=None,
         check=VECTORS,
     )
-    mlps: bool = option("Also train the papers' MLPs (takes minutes).", default=False)
     features: Path | None = option(
         "Folder of image features from vqa-mc features; by default downscaled pixel values.",
         default=None,
         check=FOLDER,
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
+    probe_rows: int = option(
+        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, cli=False
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.features is not None and not (self.probes or self.mlps):
+        if self.features is not None and not self.probes:
             raise InputError(f"--features {self.features} is used only by probes; remove --features or --no-probes")
-        if self.mlps and self.word_vectors is None:
-            raise InputError("--mlps needs word vectors: add --word-vectors FILE, a gensim-data name, or corpus")
-
-
-@settings
-class ProbeSettings(ProbeOptions):
-    """Settings of an audit: the options, and how many rows each probe is fitted on."""
-
-    probe_rows: int = option("Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE)

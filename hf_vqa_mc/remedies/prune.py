@@ -66,7 +66,7 @@ def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Est
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     settings = ProbeSettings(seed=seed, time_limit=UNLIMITED)
     context = Context.of(benchmark, numbered, settings, progress, evaluated=None)
-    blind = [one for one in PROBES.values() if one.setting == "probes" and not one.sees.image]
+    blind = [one for one in PROBES.values() if one.trained and not one.sees.image]
     found, _ = run_probes(context, blind)
     chance, clusters = context.rows.chance, context.split.clusters
     gains = [estimate(one.scores, chance, clusters, one.inflation) for one in found]

@@ -14,7 +14,7 @@ from hf_vqa_mc.audits.auditing import Audit
 from hf_vqa_mc.audits.findings import share_of
 from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.audits.settings import AUDITED
-from hf_vqa_mc.audits.shortcut import UNCERTAIN, Gain, ProbeInputs, uncertainty
+from hf_vqa_mc.audits.shortcut import UNCERTAIN, ProbeInputs, uncertainty
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
@@ -96,11 +96,7 @@ def publication(
 
 
 def write_audit(
-    folder: Path,
-    done: Audit,
-    steps: Sequence[Step] = (),
-    overwrite: bool = False,
-    changes: Sequence[str] = (),
+    folder: Path, done: Audit, steps: Sequence[Step] = (), overwrite: bool = False, changes: Sequence[str] = ()
 ) -> list[Path]:
     """Write an audit atomically: report.html with steps and changes since a release, audit.json and rows.parquet."""
     figures = done.as_json()
@@ -136,35 +132,21 @@ def _row_scores(done: Audit) -> bytes:
     return content.getvalue()
 
 
-def notes(done: Audit) -> str:
-    """Sentences below the table of an audit."""
-    return " ".join([TABLE_NOTE, CROSS_NOTE][: len(_headings(done)) - 2])
+def shortcut_table(done: Audit) -> tuple[TextTable, str]:
+    """One row per shortcut, accuracy and gain, probes with all inputs last; and the sentences below the table.
 
-
-def shortcut_table(done: Audit) -> TextTable:
-    """One row per shortcut: accuracy and gain; probes with all inputs come last."""
-    headings = _headings(done)
-    shown = sorted(done.gains, key=lambda gain: not gain.sees.is_shortcut)
-    lines = [(gain.name, *_cells(gain, len(headings))) for gain in shown]
-    lines.append(("chance", _chance(done), *[""] * (len(headings) - 1)))
-    return TextTable.of(("shortcut", *headings), lines)
-
-
-def _chance(done: Audit) -> str:
-    return percent(float(done.rows.chance.mean()))[:-1]
-
-
-def _headings(done: Audit) -> tuple[str, ...]:
-    """COLUMNS, the last one only if a probe was fitted on the training split and also on other audited rows."""
-    crossed = any(gain.cross_fitted is not None and gain.fitted_on == "train" for gain in done.gains)
-    return COLUMNS if crossed else COLUMNS[:-1]
-
-
-def _cells(gain: Gain, columns: int) -> list[str]:
-    """The first of COLUMNS of a shortcut."""
-    found, again = gain.estimate, gain.cross_fitted
-    reached = [percent(found.accuracy)[:-1], f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
-    return [*reached, interval(vars(found)), "" if again is None else percent(again.accuracy)[:-1]][:columns]
+    The column of cross-fitted probes is left out unless one was fitted on the training split, too.
+    """
+    is_both = any(gain.cross_fitted is not None and gain.fitted_on == "train" for gain in done.gains)
+    columns, lines = len(COLUMNS) if is_both else len(COLUMNS) - 1, []
+    for gain in sorted(done.gains, key=lambda gain: not gain.sees.is_shortcut):
+        found, again = gain.estimate, gain.cross_fitted
+        cells = [percent(found.accuracy)[:-1], f"{points(found.gain)}{'!' if gain.alarm else ' '}"]
+        cells += [interval(vars(found)), "" if again is None else percent(again.accuracy)[:-1]]
+        lines.append((gain.name, *cells[:columns]))
+    lines.append(("chance", percent(float(done.rows.chance.mean()))[:-1], *[""] * (columns - 1)))
+    table = TextTable.of(("shortcut", *COLUMNS[:columns]), lines)
+    return table, f"{TABLE_NOTE} {CROSS_NOTE}" if is_both else TABLE_NOTE
 
 
 def ambiguity(figures: Mapping[str, Any]) -> str:

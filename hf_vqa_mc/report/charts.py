@@ -57,8 +57,7 @@ class Drawing:
 
     def line(self, points: Iterable[Point], colour: str) -> None:
         """Add a line."""
-        width = 1 if colour == "hair" else 1.8
-        drawn = _coordinates(points)
+        width, drawn = 1 if colour == "hair" else 1.8, _coordinates(points)
         self.shapes.append(f'<polyline class="line-{colour}" stroke-width="{width}" points="{drawn}"/>')
 
     def label(

@@ -87,7 +87,10 @@ def comparison_html(done: Comparison, tables: Mapping[str, TextTable]) -> str:
         "facts": {name: plain(text, 120) for name, text in heading(done).items()},
         "lines": sorted(done.lines, key=lambda line: -line.accuracy.mean),
         "chance": done.chance,
-        "tables": [table_values(title, table.columns, table.texts) for title, table in tables.items()],
+        "tables": [
+            table_values(title, table.columns, zip(*table.columns.values(), strict=True), table.texts)
+            for title, table in tables.items()
+        ],
         "notes": [plain(note) for note in explanations(done)],
     }
     return rendered("comparison.html.jinja", values)

@@ -1,11 +1,10 @@
 """A description as a table of its headline numbers, as a page, and as a folder."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from hf_vqa_mc.audits.figures.figure import Described, Description, number_text
+from hf_vqa_mc.audits.figures.figure import Description, number_text
 from hf_vqa_mc.io.atomic import json_bytes, published
-from hf_vqa_mc.io.outputs import FolderKind, check_output, check_outside
+from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.report.charts import CHARTS, Drawing
 from hf_vqa_mc.report.pages import rendered, staged_report
 from hf_vqa_mc.report.plain_text import plain
@@ -25,25 +24,15 @@ def number_table(done: Description) -> TextTable:
     return TextTable(dict(zip(names, map(list, columns), strict=True)), names[:2])
 
 
-def _drawing(one: Described) -> Drawing | None:
-    """The chart; None if there is nothing to draw."""
-    name, *columns = one.figure.chart or ("",)
-    drawing: Drawing | None = CHARTS[name](one.sides, *columns) if name else None
-    return drawing
-
-
-def check_description_folder(folder: Path, option: str, inputs: Iterable[Path], overwrite: bool = False) -> None:
-    """Raise InputError unless the folder is new, empty, or the unchanged output of an earlier run."""
-    check_outside(folder, option, inputs)
-    check_output(folder, DESCRIBED, overwrite, option)
-
-
 def write_description(folder: Path, done: Description, overwrite: bool = False) -> list[Path]:
     """Write a description atomically: report.html, describe.json, and figures/NAME.csv and .svg."""
     import pandas as pd
     from markupsafe import Markup  # the texts of drawings are escaped
 
-    names, drawings = [plain(name, 120) for name in done.names], list(map(_drawing, done.figures))
+    names, drawings = [plain(name, 120) for name in done.names], list[Drawing | None]()
+    for figure, sides in done.figures:
+        chart, *columns = figure.chart or ("",)
+        drawings.append(CHARTS[chart](sides, *columns) if chart else None)
     svgs = (one and Markup(one.svg(figure.title)) for one, (figure, _) in zip(drawings, done.figures, strict=True))
     values = {
         "names": names,

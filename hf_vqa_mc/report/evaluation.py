@@ -42,10 +42,10 @@ def write_evaluation(folder: Path, done: Evaluation, steps: Sequence[Step] = ())
     """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths."""
     content = io.BytesIO()
     parquet.write_table(pa.table(done.table()), content)
-    files = {REPORT: evaluation_html(done, steps).encode(), RESULTS: json_bytes(done.as_json(), indent=1)}
-    paths = {folder / name: data for name, data in {**files, ROWS: content.getvalue()}.items()}
-    write_together(paths)
-    return list(paths)
+    page, figures = evaluation_html(done, steps).encode(), json_bytes(done.as_json(), indent=1)
+    files = {folder / REPORT: page, folder / RESULTS: figures, folder / ROWS: content.getvalue()}
+    write_together(files)
+    return list(files)
 
 
 def next_steps(
@@ -100,7 +100,10 @@ def evaluation_html(done: Evaluation, steps: Sequence[Step] = ()) -> str:
         "chance": done.chance,
         "has_gain": FULL.name in done.inputs,
         "notes": [plain(note, 400) for note in (*done.notes(), *done.benchmark_notes)],
-        "tables": list(_tables(done)),
+        "tables": [
+            table_values(title, columns, zip(*columns.values(), strict=True), list(columns)[:1], lead)
+            for title, columns, lead in _tables(done)
+        ],
         "inputs": list(done.inputs),
         "prompt": plain(done.run["example"].replace("\n", " ⏎ "), 2000),
         "steps": steps,
@@ -136,21 +139,21 @@ def _bar(name: str, one: InputFigures) -> dict[str, Any]:
     }
 
 
-def _tables(done: Evaluation) -> Iterator[dict[str, Any]]:
-    """The tables of question types, positions and kinds of choices, with a column per input."""
+def _tables(done: Evaluation) -> Iterator[tuple[str, dict[str, list[str]], str]]:
+    """Title, columns and lead of the tables of question types, positions and kinds, with a column per input."""
     types = Counter(done.questions.types[row] for row in done.rows)
     if len(types) > 1:
         shown = sorted(types, key=lambda one: (-types[one], one))[:MOST_TYPES]
         columns = {"question type": [plain(one, TYPE) or "(none)" for one in shown],
                    "questions": [count(types[one]) for one in shown]}  # fmt: skip
         columns |= {name: [percent((of.per_type or {}).get(one)) for one in shown] for name, of in done.inputs.items()}
-        yield table_values("Accuracy by question type", columns, ("question type",))
+        yield "Accuracy by question type", columns, ""
     positions = {name: one.positions for name, one in done.inputs.items()}
     first = next(iter(positions.values()))
     columns = {"position": [one["letter"] for one in first]}
     columns |= {"correct choice": [percent(one["target"]) for one in first]}
     columns |= {name: [percent(one["picked"]) for one in found] for name, found in positions.items()}
-    yield table_values("Positions", columns, ("position",), POSITIONS)
+    yield "Positions", columns, POSITIONS
     kinds = {name: one.kinds or {} for name, one in done.inputs.items()}
     names = list(dict.fromkeys(kind for of in kinds.values() for kind in of))
     empty = {"picked": 0.0, "share": 0.0}
@@ -158,7 +161,7 @@ def _tables(done: Evaluation) -> Iterator[dict[str, Any]]:
         shares = [max(of.get(kind, empty)["share"] for of in kinds.values()) for kind in names]
         columns = {"kind": [plain(kind, TYPE) for kind in names], "share": list(map(percent, shares))}
         columns |= {name: [percent(of.get(kind, empty)["picked"]) for kind in names] for name, of in kinds.items()}
-        yield table_values("Kinds of the picked choices", columns, ("kind",), KINDS)
+        yield "Kinds of the picked choices", columns, KINDS
 
 
 def _shown_rows(done: Evaluation) -> dict[int, str]:

@@ -1,6 +1,6 @@
 """Example questions of a benchmark for the pages, and a model's picks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,7 @@ class Example:
     choices: list[str]
     label: int  # index of the target in ``choices``
     kinds: Sequence[str] = ()  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
-    origins: Sequence[
-        str
-    ] = ()  # of each choice, such as the question that it answers, or ``FALLBACK``; empty if unknown
+    origins: Sequence[str] = ()  # of each choice: the question that it answers, or ``FALLBACK``; empty if unknown
     picked: int | None = None  # index of the choice that a model or a probe picks
     bias: float | None = None  # P(target) by the probes that see no image, in [0, 1]
     images: tuple[bytes, ...] = ()  # content of image files, possibly broken
@@ -189,6 +187,7 @@ def _images(split: Split, row: int) -> dict[str, Any]:
 
 def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[Example]]:  # noqa: ANN401
     """The split's name and sampled questions, with answers and attention maps of ``shown``, PreviewSettings."""
+    from hf_vqa_mc.data.dataset_images import dataset_images
     from hf_vqa_mc.training.questions import read_questions
 
     read, location = read_questions(dataset, config, open_ended=True), f"{dataset}, {config}"
@@ -197,44 +196,39 @@ def answered_examples(dataset: str, config: str, shown: Any) -> tuple[str, list[
     drawn = drawn_rows(len(questions.question_ids), shown.rows, shown.seed)
     names = [questions.question_ids[row] for row in drawn]
     maps = attentions_of(names, f"{location}, {name}", shown.attentions) if shown.attentions is not None else {}
-    notes, answers = dict[str, str](), read_predictions(shown.predictions).answers if shown.predictions else {}
-    for one in names if shown.predictions else ():
-        if not isinstance(answers.get(one), str):
-            what = f"no answer text for question {one!r} of {location}, {name}"
-            raise InputError(f"--predictions {shown.predictions}: {what}; expected all shown")
-        notes[one] = f"model’s answer: {answers[one]}"
-    image = _open_ended_images(dataset, config, shown)
-    return name, [
-        Example(
-            question_id=question_id,
-            question=read.texts[questions.texts[row]],
-            question_type=questions.types[row] if questions.types else "",
-            choices=[questions.targets[row] or UNPUBLISHED],
-            label=0,
-            note=notes.get(question_id, ""),
-            attention=maps.get(question_id),
-            **image(questions.image_ids[row]),
-        )
-        for row, question_id in zip(drawn, names, strict=True)
-    ]
-
-
-def _open_ended_images(dataset: str, config: str, shown: Any) -> Callable[[str], dict[str, Any]]:  # noqa: ANN401
-    """Image id to the image, or why there is none; raises InputError if the given folder has none."""
-    from hf_vqa_mc.data.dataset_images import dataset_images
-
+    answers = read_predictions(shown.predictions).answers if shown.predictions else {}
+    source: Any = ()
+    reason = ""  # why no image can be read
     try:
         source = dataset_images(dataset, config, shown.images).source
     except InputError as error:
         if shown.images is not None or shown.attentions is not None:
             raise
         reason = str(error)
-        return lambda _: {"images": (), "unreadable": reason}
-
-    def read(image_id: str) -> dict[str, Any]:
-        try:
-            return {"images": (source.read(image_id),) if image_id in source else ()}
-        except (InputError, OSError):
-            return {"images": (UNREADABLE,)}
-
-    return read
+    found = []
+    for row, question_id in zip(drawn, names, strict=True):
+        note, image_id, images = "", questions.image_ids[row], tuple[bytes, ...]()
+        if shown.predictions:
+            if not isinstance(answer := answers.get(question_id), str):
+                what = f"no answer text for question {question_id!r} of {location}, {name}"
+                raise InputError(f"--predictions {shown.predictions}: {what}; expected all shown")
+            note = f"model’s answer: {answer}"
+        if image_id in source:
+            try:
+                images = (source.read(image_id),)
+            except (InputError, OSError):
+                images = (UNREADABLE,)
+        found.append(
+            Example(
+                question_id=question_id,
+                question=read.texts[questions.texts[row]],
+                question_type=questions.types[row] if questions.types else "",
+                choices=[questions.targets[row] or UNPUBLISHED],
+                label=0,
+                note=note,
+                attention=maps.get(question_id),
+                images=images,
+                unreadable=reason,
+            )
+        )
+    return name, found

@@ -1,10 +1,9 @@
 """One table of a benchmark before and after a remedy: in terminals, JSON, pages and notebooks."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.audits.findings import possibly_correct
@@ -14,7 +13,6 @@ from hf_vqa_mc.remedies.judgement import FEW_GROUPS, IMPLAUSIBLE, Change, Compar
 from hf_vqa_mc.remedies.judging_probes import REPORT_PROBES
 from hf_vqa_mc.report.plain_text import count, percent, points
 from hf_vqa_mc.text.counted import counted
-from hf_vqa_mc.text.tables import TextTable
 
 HEADINGS = ("", "before", "after")
 FAR = 0.03  # distance from chance from which a report probe is named after a remedy
@@ -23,13 +21,9 @@ SIDES = {"before": ("before", "chance", "before_half"), "after": ("after", "chan
 """Names of a `Change`'s accuracy, chance and half interval."""
 
 
-class Side(NamedTuple):
-    """A figure before or after."""
-
-    value: float
-    half_interval: float | None = None  # half of its 95% interval
-    probe: str | None = None  # the probe whose accuracy it is
-    remark: str | None = None
+Side: TypeAlias = dict[str, Any]
+"""A figure before or after: its ``value``, and where known the ``half_interval`` (half of its 95% interval), the
+``probe`` whose accuracy it is, and a ``remark``."""
 
 
 class Figure(NamedTuple):
@@ -40,25 +34,15 @@ class Figure(NamedTuple):
     after: Side | None
     text: Callable[[float], str] = percent  # formats a value
 
-    def as_json(self) -> dict[str, Any]:
-        """The row with what is known of each side."""
-        sides = {"before": self.before, "after": self.after}
-        known = {
-            side: given and {name: one for name, one in given._asdict().items() if one is not None}
-            for side, given in sides.items()
-        }
-        return {"name": self.name, **known}
-
     @property
     def cells(self) -> tuple[str, str, str]:
         """The row as text."""
-        return self.name, self._cell(self.before), self._cell(self.after)
+        return self.name, self._cell(self.before or {}), self._cell(self.after or {})
 
-    def _cell(self, side: Side | None) -> str:
-        if side is None:
-            return ""
-        spread = "" if side.half_interval is None else f" ± {percent(side.half_interval)[:-1]}"
-        return f"{self.text(side.value)}{spread}" + "".join(f" ({one})" for one in (side.probe, side.remark) if one)
+    def _cell(self, side: Side) -> str:
+        spread = f" ± {percent(side['half_interval'])[:-1]}" if "half_interval" in side else ""
+        shown = self.text(side["value"]) if side else ""
+        return f"{shown}{spread}" + "".join(f" ({side[name]})" for name in ("probe", "remark") if name in side)
 
 
 def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Comparison | None) -> list[Figure]:
@@ -69,31 +53,35 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     for rows, benchmark in zip(numbered, (published, remedied), strict=True):
         masks = possibly_correct(rows, benchmark.known_answers[benchmark.evaluated], None).values()
         possible = np.logical_or.reduce(list(masks)).sum()
-        flagged.append(Side(float(possible / max(int(rows.valid[:, 1:].sum()), 1))))
+        flagged.append({"value": float(possible / max(int(rows.valid[:, 1:].sum()), 1))})
+    published_rows = pc.index_in(after["question_id"].combine_chunks(), before["question_id"].combine_chunks())
+    published_choices, choices = before["choices"].take(published_rows).to_pylist(), after["choices"].to_pylist()
+    changed = sum(len(set(texts) - set(known)) for texts, known in zip(choices, published_choices, strict=True))
     found = [
-        Figure("rows", Side(len(before)), Side(len(after)), count),
-        Figure("decoys changed", None, Side(changed_decoys(before, after))),
+        Figure("rows", {"value": len(before)}, {"value": len(after)}, count),
+        Figure("decoys changed", None, {"value": changed / max(sum(map(len, choices)) - len(choices), 1)}),
         Figure("ambiguous decoys", flagged[0], flagged[1]),
     ]
     if compared is None:
         return found
     mean, kinds = compared.mean, dict[str, list[Change]]()
-    found.append(Figure("rows judged by report probes", Side(compared.judged), Side(compared.judged_after), count))
-    found.append(Figure("random guessing", Side(mean.chance), Side(mean.chance_after)))
+    judged = {"value": compared.judged}, {"value": compared.judged_after}
+    found.append(Figure("rows judged by report probes", *judged, count))
+    found.append(Figure("random guessing", {"value": mean.chance}, {"value": mean.chance_after}))
     for one in compared.probes:
         kinds.setdefault(one.name.rpartition(": ")[2], []).append(one)
     for kind, probes in kinds.items():
         old, new = (_strongest(probes, *names) for names in SIDES.values())
         found.append(Figure(f"{kind}: strongest probe", old, new))
     distances = (
-        Side(mean.before - mean.chance, mean.before_half),
-        Side(mean.after - mean.chance_after, mean.after_half),
+        {"value": mean.before - mean.chance, "half_interval": mean.before_half},
+        {"value": mean.after - mean.chance_after, "half_interval": mean.after_half},
     )
     found.append(Figure("mean distance from chance", *distances, lambda share: f"{percent(share)[:-1]} points"))
     if compared.implausible is not None:
-        remark = "more than by chance" if compared.less_plausible else None
-        new_decoys = Side(compared.implausible, compared.implausible_half, remark=remark)
-        found.append(Figure("new decoys in the least plausible tenth", Side(IMPLAUSIBLE), new_decoys))
+        new_decoys: Side = {"value": compared.implausible, "half_interval": compared.implausible_half}
+        new_decoys |= {"remark": "more than by chance"} if compared.less_plausible else {}
+        found.append(Figure("new decoys in the least plausible tenth", {"value": IMPLAUSIBLE}, new_decoys))
     return found
 
 
@@ -102,17 +90,8 @@ def _strongest(probes: Sequence[Change], accuracy: str, chance: str, half: str) 
     best = max(probes, key=lambda one: abs(getattr(one, accuracy) - getattr(one, chance)))
     value, spread = getattr(best, accuracy), getattr(best, half)
     if value == getattr(best, chance) and spread == 0:
-        return Side(value, remark="exactly chance")
-    return Side(value, spread, best.name.rpartition(": ")[0])
-
-
-def changed_decoys(before: pa.Table, after: pa.Table) -> float:
-    """The share of the decoys after a remedy that their row did not have before."""
-    ids, rows = (table["question_id"].combine_chunks() for table in (before, after))
-    old = before["choices"].take(pc.index_in(rows, ids)).to_pylist()
-    new = after["choices"].to_pylist()
-    changed = sum(len(set(texts) - set(known)) for texts, known in zip(new, old, strict=True))
-    return changed / max(sum(map(len, new)) - len(new), 1)
+        return {"value": value, "remark": "exactly chance"}
+    return {"value": value, "half_interval": spread, "probe": best.name.rpartition(": ")[0]}
 
 
 def note(compared: Comparison | None) -> str:
@@ -184,8 +163,3 @@ def _listed(title: str, texts: Sequence[str]) -> list[str]:
     """A sentence with the first texts and the number of others; none without texts."""
     others = f" and {counted(len(texts) - MOST_NAMED, 'other')}" if len(texts) > MOST_NAMED else ""
     return [f"{title}: {'; '.join(texts[:MOST_NAMED])}{others}."] if texts else []
-
-
-def text_table(figures: Iterable[Figure]) -> TextTable:
-    """The table in a terminal, with the names of probes below their accuracies."""
-    return TextTable.of(HEADINGS, [[cell.replace(" (", "\n(", 1) for cell in one.cells] for one in figures])

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
 
 TEMPLATES = Path(__file__).parent / "templates"
+_KIND_RULE = """.kind-{0} {{ border-left-color: var(--kind-{0}) !important; }}
+.set.{0} h3 {{ color: var(--kind-{0}); }}
+"""
 PREVIEW_SIDE, SMALL_SIDE = 480, 240  # longer side in pixels of images on a page, and where there are many
 
 
@@ -39,7 +42,9 @@ def rendered(
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    rules = _part("page.css") + _kind_styles() + drawing_styles() + (_part(style) if style else "")
+    colours = {name: (kind.colour, kind.dark_colour) for name, kind in CHOICE_KINDS.items()}
+    kinds = colour_styles("kind", colours) + "".join(map(_KIND_RULE.format, CHOICE_KINDS))
+    rules = _part("page.css") + kinds + drawing_styles() + (_part(style) if style else "")
     code = _part(script) if script else ""
     none = "'none'"
     allowed, style_allowed = (
@@ -62,15 +67,11 @@ def rendered(
 
 
 def table_values(
-    title: str, columns: Mapping[str, Sequence[str]], texts: Collection[str], lead: str = ""
+    title: str, heads: Collection[str], rows: Iterable[Sequence[str]], texts: Collection[str], lead: str = ""
 ) -> dict[str, Any]:
     """A table for the macro ``table`` of ``bars.html.jinja``; the columns ``texts`` are on the left."""
-    return {
-        "title": plain(title),
-        "lead": lead,
-        "heads": [(plain(name), name in texts) for name in columns],
-        "rows": [list(map(plain, cells)) for cells in zip(*columns.values(), strict=True)],
-    }
+    names = [(plain(name), name in texts) for name in heads]
+    return {"title": plain(title), "lead": lead, "heads": names, "rows": [list(map(plain, cells)) for cells in rows]}
 
 
 @contextmanager
@@ -91,14 +92,6 @@ def as_data(value: object) -> str:
     from jinja2.utils import htmlsafe_json_dumps
 
     return htmlsafe_json_dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-
-
-def _kind_styles() -> str:
-    """CSS of the choice kinds."""
-    border, colour = "border-left-color: var(--kind-{0}) !important;", "color: var(--kind-{0});"
-    rule = f".kind-{{0}} {{{{ {border} }}}}\n.set.{{0}} h3 {{{{ {colour} }}}}\n"
-    colours = {name: (kind.colour, kind.dark_colour) for name, kind in CHOICE_KINDS.items()}
-    return colour_styles("kind", colours) + "".join(map(rule.format, CHOICE_KINDS))
 
 
 def _part(name: str) -> str:

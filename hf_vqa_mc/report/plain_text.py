@@ -38,9 +38,7 @@ def breakable(name: str) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """A gain's interval in percentage points, "exact" if its ends are equal, "" if it has none."""
-    if row.get("low") is None or row.get("high") is None:
-        return ""
+    """A gain's interval in percentage points, "exact" if its ends are equal."""
     if row["low"] == row["high"]:
         return "exact"
     return f"{points(row['low'])} to {points(row['high'])}"

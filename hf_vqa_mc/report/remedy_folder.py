@@ -1,6 +1,6 @@
 """The folder of a remedy: a page with its judgement, and all figures as JSON."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hf_vqa_mc.audits.shortcut import ProbeInputs
@@ -45,7 +45,7 @@ def report_contents(
         "config": " → ".join(filter(None, dict.fromkeys((published.config, remedied.config)))),
         "split": remedied.evaluated,
     }
-    tables = [_table("Before and after", HEADINGS, [one.cells for one in table], ("",), note(compared))]
+    tables = [table_values("Before and after", HEADINGS, [one.cells for one in table], ("",), note(compared))]
     if curve := statistics.get("closed_sets", {}).get(remedied.evaluated, {}).get("leak_curve"):
         points_of = curve["points"][::-1][:: -(-len(curve["points"]) // LEAK_ROWS)][::-1]
         rows = [(f"{one['coverage']:.3f}", count(one["rows"]), points(one["gain"])) for one in points_of]
@@ -54,11 +54,11 @@ def report_contents(
             f"kept first; a larger model can gain more. Kept: {percent(curve['kept']['coverage'])} of the questions, "
             f"{points(curve['kept']['gain'])} points."
         )
-        tables.append(_table("Coverage and leak of the closed answer sets", LEAK_HEADINGS, rows, (), lead))
+        tables.append(table_values("Coverage and leak of the closed answer sets", LEAK_HEADINGS, rows, (), lead))
     if changes := statistics.get("changes"):
         listed = [[one[name] for name in CHANGE_HEADINGS.values()] for one in changes[:MOST_CHANGES]]
         lead = f"{len(listed)} of {count(len(changes))}; {FIGURES} has all."
-        tables.append(_table("Changed decoys", list(CHANGE_HEADINGS), listed, CHANGE_HEADINGS, lead))
+        tables.append(table_values("Changed decoys", list(CHANGE_HEADINGS), listed, CHANGE_HEADINGS, lead))
     values = {
         "title": plain(public_name(published.dataset), 120),
         "version": __version__,
@@ -71,12 +71,6 @@ def report_contents(
         "steps": steps,
     }
     return {REPORT: rendered("remedy.html.jinja", values).encode(), FIGURES: json_bytes(public, indent=1)}
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], texts: Collection[str], lead: str
-) -> dict[str, Any]:
-    return table_values(title, {name: [row[at] for row in rows] for at, name in enumerate(heads)}, texts, lead)
 
 
 def _bars(compared: Comparison | None, accuracy: str, chance: str, half: str) -> list[dict[str, Any]]:

@@ -26,70 +26,56 @@ def report_html(
     audit: Mapping[str, Any], examples: Sequence[Example], steps: Sequence[Step] = (), changes: Sequence[str] = ()
 ) -> str:
     """The report of an audit: deterministic, and safe with malicious texts; sections without figures are omitted."""
-    values = {**report_values(audit, changes), "has_examples": bool(examples), "steps": steps}
+    values = {**report_values(audit), "has_examples": bool(examples), "steps": steps, "changes": changes}
     data = {"examples": list(map(_card, examples)), "kinds": kind_legends()}
     return rendered("report.html.jinja", values, "report.js", data)
 
 
-def report_values(audit: Mapping[str, Any], changes: Sequence[str] = ()) -> dict[str, Any]:
-    """The values of the report's template; ``changes`` as in `report_html`."""
-    shortcuts = audit.get("shortcuts") or ()
-    probes = [(row["name"], row["reason"]) for row in audit.get("not_run") or ()]
-    ends = (str(end(audit["choices"])) for end in (min, max) if audit.get("choices"))
+def report_values(audit: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the report's template."""
     facts = {
-        "questions": count(audit.get("rows")),
-        "images": count(audit["images"]) if audit.get("images") else "none",
-        "choices per question": " to ".join(dict.fromkeys(ends)),
-        "chance": percent(audit["chance"]) if "chance" in audit else "",
-        "fitted on": plain(audit.get("train_source"), 60),
+        "questions": count(audit["rows"]),
+        "images": count(audit["images"]) if audit["images"] else "none",
+        "choices per question": " to ".join(dict.fromkeys(str(end(audit["choices"])) for end in (min, max))),
+        "chance": percent(audit["chance"]),
+        "fitted on": plain(audit["train_source"], 60),
     }
-    splits = [(f"split {plain(name, 60)}", reason) for name, reason in (audit.get("skipped_splits") or {}).items()]
+    splits = [(f"split {plain(name, 60)}", reason) for name, reason in audit["skipped_splits"].items()]
     return {
-        "title": plain(public_name(audit.get("dataset") or ""), 120) or "benchmark",
-        "config": audit.get("config"),
-        "split": audit.get("split"),
-        "version": audit.get("version"),
-        "facts": {name: text for name, text in facts.items() if text},
-        "read_as": plain(audit.get("read_as"), 600),
-        "verdict": plain(audit.get("verdict"), 1000),
-        "caveat": plain(audit.get("caveat"), 600),
+        "audit": audit,
+        "title": plain(public_name(audit["dataset"]), 120) or "benchmark",
+        "facts": facts,
         "headline": headline(audit),
-        "tiles": tiles(shortcuts),
-        "chart": chart({"before": shortcuts}),
+        "tiles": {sees: best for sees in ProbeInputs if (best := strongest(audit["shortcuts"], sees))},
+        "chart": chart({"before": audit["shortcuts"]}),
         "types": per_type(audit),
-        "findings": audit.get("findings") or (),
-        "ambiguous": ambiguous_decoys(audit),
-        "predictive_texts": _predictive_texts(audit),
+        "ambiguous": ambiguous_decoys(audit["ambiguous_decoys"]),
+        "predictive_texts": _predictive_texts(audit["predictive_texts"]),
         "histogram": histogram(audit),
-        "not_run": [(plain(name, 120), plain(reason, 400)) for name, reason in probes + splits],
-        "changes": changes,
+        "not_run": [*((one["name"], one["reason"]) for one in audit["not_run"]), *splits],
     }
 
 
 def headline(found: Mapping[str, Any]) -> dict[str, Any] | None:
     """The accuracy of the strongest shortcut, and its missing inputs."""
-    best = strongest(found.get("shortcuts") or ())
+    best = strongest(found["shortcuts"])
     if best is None:
         return None
     without, chance = ProbeInputs[best["inputs"].upper()].without, found["chance"]
     if found["images"] == 0:
         without = "without the question" if best["inputs"] == ProbeInputs.CHOICES else "by a shortcut"
-    rows = best.get("rows", found.get("rows"))
-    missing = plain("; ".join(found.get("not_tested", ())), 400)
+    missing = plain("; ".join(found["not_tested"]), 400)
     return {
         "row": best,
-        "questions": "the questions" if rows == found.get("rows") else f"a random {count(rows)} questions",
+        "questions": "the questions" if best["rows"] == found["rows"] else f"a random {count(best['rows'])} questions",
         "without": without,
         "not_tested": f"; not tested: {missing}" if missing else "",
         "chance": chance,
-        "start": width(min(chance, best["accuracy"])),
-        "width": width(abs(best["accuracy"] - chance)),
     }
 
 
-def _predictive_texts(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _predictive_texts(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Tables of words and choices that predict, most significant first."""
-    given = audit.get("predictive_texts") or {"words": (), "choices": ()}
     words, choices = ({row["text"].lower() for row in given[what]} for what in ("words", "choices"))
     return [
         {"what": what, "predicts": predicts, "rows": rows}
@@ -119,11 +105,6 @@ def strongest(shortcuts: Iterable[Mapping[str, Any]], sees: ProbeInputs | None =
     return max(rows, key=lambda row: (row["alarm"], abs(row["gain"])), default=None)
 
 
-def tiles(shortcuts: Sequence[Mapping[str, Any]]) -> dict[ProbeInputs, Mapping[str, Any]]:
-    """The strongest shortcut of each set of inputs."""
-    return {sees: best for sees in ProbeInputs if (best := strongest(shortcuts, sees))}
-
-
 def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | None:
     """The plot of the shortcuts of an audit (``before``), or of the same probes before and after a remedy."""
     by_side = {side: {row["name"]: row for row in rows} for side, rows in sides.items()}
@@ -139,7 +120,7 @@ def chart(sides: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any] | 
         line: dict[str, Any] = {"name": plain(name.removesuffix(f": {inputs.label}"), 120), "inputs": inputs.label}
         line |= {"row": rows["before"], "title": " ".join(plain(row["sentence"], 500) for row in rows.values())}
         lines.append({**line, "bars": {side: bar(row, scale) for side, row in rows.items()}})
-    alarms = (at for at, line in enumerate(lines) if any(drawn["alarm"] for drawn in line["bars"].values()))
+    alarms = (at for at, line in enumerate(lines) if any(drawn["row"]["alarm"] for drawn in line["bars"].values()))
     shown = max(SHOWN_SHORTCUTS, 1 + max(alarms, default=0))
     return {**_collapsed(lines, shown), "ticks": scale.ticks, "zero": scale.at(0.0)}
 
@@ -152,13 +133,13 @@ def _collapsed(lines: list[dict[str, Any]], shown: int) -> dict[str, Any]:
 
 def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """The gains of the strongest shortcuts by question type, largest types first."""
-    types = audit.get("per_type") or ()
+    types = audit["per_type"]
     given = {name for row in types for name in row["shortcuts"]}
-    ranked = sorted(audit.get("shortcuts") or (), key=lambda row: (-row["alarm"], -abs(row["gain"])))
+    ranked = sorted(audit["shortcuts"], key=lambda row: (-row["alarm"], -abs(row["gain"])))
     ranked = [row for row in ranked if row["name"] in given and row["inputs"] != ProbeInputs.EVERYTHING]
     firsts = {row["inputs"]: row["name"] for row in reversed(ranked)}  # the strongest of each set of inputs
     ranked.sort(key=lambda row: firsts[row["inputs"]] != row["name"])
-    columns = ([row["name"] for row in ranked] or sorted(given))[:TYPE_SHORTCUTS]
+    columns = [row["name"] for row in ranked][:TYPE_SHORTCUTS]
     if not columns or len(types) < 2:
         return None
     scale = Scale(row["shortcuts"][name] for row in types for name in columns if name in row["shortcuts"])
@@ -171,7 +152,7 @@ def per_type(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def histogram(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """The histogram of bias scores, as shares of the questions that have one, with the ticks of its y axis."""
-    if not audit.get("bias"):
+    if not audit["bias"]:
         return None
     bins = audit["bias"]["histogram"]
     total = sum(row["rows"] for row in bins)
@@ -188,11 +169,8 @@ def histogram(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"mean": audit["bias"]["mean"], "chance": audit["chance"], "bars": bars, "ticks": ticks}
 
 
-def ambiguous_decoys(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+def ambiguous_decoys(found: Mapping[str, Any]) -> dict[str, Any]:
     """The shares of possibly correct decoys by reason, with bars on a scale from 0 to ``top``."""
-    found = audit.get("ambiguous_decoys")
-    if not found:
-        return None
     shares = found["reasons"]
     top = next((top for top in (0.05, 0.1, 0.25, 0.5) if max(shares.values(), default=0) <= top), 1.0)
     reasons = {reason: (share, width(share / top)) for reason, share in shares.items() if share}
@@ -229,7 +207,6 @@ def bar(row: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
         "width": f"{float(end[:-1]) - float(start[:-1]):.2f}%",
         "low": scale.at(row["low"]),
         "high": scale.at(row["high"]),
-        "alarm": row["alarm"],
         "row": row,
     }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.result import HTML_ROWS
 from hf_vqa_mc.text.markdown import one_line, plain
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-HTML_ROWS = 40  # maximum number of rows of a table in a notebook; rows in the middle are left out
 FOLDED = 12  # width above which a word of a heading is folded at its underscores
 _LATEX = {
     "\\": r"\textbackslash{}",

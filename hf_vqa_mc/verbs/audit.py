@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.audits.settings import AUDITED, ProbeOptions, ProbeSettings
+from hf_vqa_mc.audits.settings import AUDITED, ProbeSettings
 from hf_vqa_mc.data.options import BenchmarkOptions, folder_name
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @settings
-class AuditSettings(ProbeOptions, BenchmarkOptions):
+class AuditSettings(ProbeSettings, BenchmarkOptions):
     """Find the shortcuts that solve a multiple-choice benchmark without the image, the question, or both.
 
     Heuristics (longest choice, first choice, most frequent answer ...) and trained probes are compared with random
@@ -113,12 +113,11 @@ class AuditResult(OutputResult):
 
     def report(self) -> Report:
         """The table of shortcuts, the verdict, findings, files, and the command for a remedy."""
-        from hf_vqa_mc.report.audit_folder import ambiguity, next_steps, notes, shortcut_table
+        from hf_vqa_mc.report.audit_folder import ambiguity, next_steps, shortcut_table
 
         figures = self.figures
         yield f"{self.audit.benchmark.test.location}: {counted(figures['rows'], 'row')}"
-        yield shortcut_table(self.audit)
-        yield notes(self.audit)
+        yield from shortcut_table(self.audit)
         yield from (check.line for check in self.changes)
         if figures["read_as"]:
             yield f"columns: {figures['read_as']}"
@@ -183,7 +182,9 @@ def audit(settings: AuditSettings, progress: Progress) -> AuditResult:
         from hf_vqa_mc.audits.comparison import read_audit
 
         earlier = read_audit(settings.against)
-    probes, benchmark = ProbeSettings(**vars(subset(settings, ProbeOptions))), load(settings, progress)
+    benchmark = load(settings, progress)
     from hf_vqa_mc.audits import auditing  # slow to import
 
-    return AuditResult(auditing.audit(benchmark, probes, progress), settings, earlier).saved(settings)
+    return AuditResult(auditing.audit(benchmark, subset(settings, ProbeSettings), progress), settings, earlier).saved(
+        settings
+    )

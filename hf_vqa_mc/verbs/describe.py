@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.io.outputs import check_report_folder
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
@@ -99,9 +100,9 @@ class DescribeResult(OutputResult):
 
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write report.html, describe.json, and each figure as SVG and CSV to a folder."""
-        from hf_vqa_mc.report.description import check_description_folder, write_description
+        from hf_vqa_mc.report.description import DESCRIBED, write_description
 
-        check_description_folder(Path(path), "path", self.settings.inputs, overwrite)
+        check_report_folder(Path(path), DESCRIBED, "path", self.settings.inputs, overwrite)
         return write_description(Path(path), self.description, overwrite)
 
 
@@ -122,11 +123,11 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     from hf_vqa_mc.audits.figures import FIGURES
     from hf_vqa_mc.audits.figures.figure import describe_data, read_data
     from hf_vqa_mc.audits.figures.questions import of_images
-    from hf_vqa_mc.report.description import check_description_folder
+    from hf_vqa_mc.report.description import DESCRIBED
 
     figures = [FIGURES.find(name) for name in settings.figures] or list(FIGURES.values())
     if settings.output is not None:
-        check_description_folder(settings.output, "--output", settings.inputs, settings.overwrite)
+        check_report_folder(settings.output, DESCRIBED, "--output", settings.inputs, settings.overwrite)
     from hf_vqa_mc.training.questions import captions_in
 
     captions = None if settings.captions is None else list(captions_in(settings.captions))

@@ -79,10 +79,5 @@ def evaluate(settings: EvaluateSettings, progress: Progress) -> EvaluateResult:
     from hf_vqa_mc.evaluation.evaluating import evaluated
     from hf_vqa_mc.evaluation.run_folder import ANSWERS
 
-    done = EvaluateResult(evaluated(settings, progress), settings)
-    if settings.output is None:
-        return done
-    progress("writing the report", 0, 1)
-    written = done.save(settings.output)
-    progress("writing the report", 1, 1)
-    return replace(done, written=(*written, settings.output / ANSWERS))
+    done = EvaluateResult(evaluated(settings, progress), settings).saved(settings)
+    return replace(done, written=(*done.written, settings.output / ANSWERS)) if settings.output else done

@@ -1,6 +1,5 @@
 """``hf_vqa_mc.preview`` and ``vqa-mc preview``: sample questions of a benchmark as a page."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
@@ -44,12 +43,6 @@ class PreviewSettings(BenchmarkOptions):
     seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
     output: Path | None = option("HTML file to write.", default=None, cli_default=Path("preview.html"))
     overwrite: bool = overwrite_option()
-
-    def check_applies(self, names: Collection[str], what: str) -> None:
-        """Raise InputError if an option that is not among these names is given."""
-        for one in fields(self):
-            if one.name not in names and getattr(self, one.name) != default_of(one):
-                raise InputError(f"{flag_of(one)} does not apply to {what}; remove one of them")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,11 +131,11 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     Raises:
         InputError: the benchmark, predictions or attention maps cannot be used.
     """
-    from hf_vqa_mc.data.loading import NoChoices
+    from hf_vqa_mc.data.loading import NoChoices, load_splits
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.examples import attentions_of, drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.report.examples import answered_examples, attentions_of, drawn_rows, examples_of, picks_of
 
     inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions])]
     check_output_files({"--output": settings.output}, inputs, settings.overwrite)
@@ -151,26 +144,21 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     except NoChoices:
         if not isinstance(settings.dataset, str | Path) or Path(settings.dataset).is_file():
             raise
-        settings.check_applies(OF_ANSWERS, "an open-ended config")
-        return _answered(settings).saved(settings)
-    split = benchmark.test
-    picked = picks_of(split, settings.predictions) if settings.predictions else {}
-    rows = drawn_rows(split.rows.num_rows, settings.rows, settings.seed)
-    names = split.rows["question_id"].take(rows).to_pylist()
-    attentions = attentions_of(names, split.location, settings.attentions) if settings.attentions else {}
-    examples = examples_of(split, rows, picked=picked, attentions=attentions)
-    title = ", ".join(part for part in (public_name(settings.dataset_name), benchmark.config, split.name) if part)
-    return PreviewResult(title, examples, settings, benchmark.notes).saved(settings)
-
-
-def _answered(settings: PreviewSettings) -> PreviewResult:
-    """Sample questions of an open-ended config."""
-    from hf_vqa_mc.data.loading import load_splits
-    from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.examples import answered_examples
-
-    dataset = settings.dataset_name
-    config, _ = load_splits(dataset, settings.config)
-    split, examples = answered_examples(dataset, config, settings)
-    title = f"{public_name(dataset)}, {config}, {split}"
-    return PreviewResult(title, examples, settings, ("no choices: shown as open-ended questions",))
+        for one in fields(settings):
+            if one.name not in OF_ANSWERS and getattr(settings, one.name) != default_of(one):
+                raise InputError(
+                    f"{flag_of(one)} does not apply to an open-ended config; remove one of them"
+                ) from None
+        config: str | None = load_splits(settings.dataset_name, settings.config)[0]
+        name, examples = answered_examples(settings.dataset_name, str(config), settings)
+        notes: tuple[str, ...] = ("no choices: shown as open-ended questions",)
+    else:
+        split = benchmark.test
+        config, name, notes = benchmark.config, split.name, benchmark.notes
+        rows = drawn_rows(split.rows.num_rows, settings.rows, settings.seed)
+        ids = split.rows["question_id"].take(rows).to_pylist()
+        picked = picks_of(split, settings.predictions) if settings.predictions else {}
+        attentions = attentions_of(ids, split.location, settings.attentions) if settings.attentions else {}
+        examples = examples_of(split, rows, picked=picked, attentions=attentions)
+    title = ", ".join(filter(None, [public_name(settings.dataset_name), config, name]))
+    return PreviewResult(title, examples, settings, notes).saved(settings)

@@ -24,6 +24,7 @@ from hf_vqa_mc.remedies.strategies import (
     strategy_of,
 )
 from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report, Step, frame_of
+from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -136,12 +137,12 @@ class RemedyResult(OutputResult):
     def report(self) -> Report:
         """The changes, the table of the benchmark before and after, the judgement, the files, and what to do next."""
         from hf_vqa_mc.remedies.remedied import in_words
-        from hf_vqa_mc.report.judgement import note, text_table
+        from hf_vqa_mc.report.judgement import HEADINGS, note
 
         yield from in_words(self.statistics)
         yield from self.benchmark.notes
         yield ""
-        yield text_table(self.figures)
+        yield TextTable.of(HEADINGS, [[cell.replace(" (", "\n(", 1) for cell in one.cells] for one in self.figures])
         yield note(self.comparison)
         yield f"\n{self.judgement}\n"
         yield from (f"{name} is not in the remedied benchmark: {why}" for name, why in self.benchmark.left_out.items())
@@ -219,7 +220,7 @@ class RemedyResult(OutputResult):
             "remedy": self.statistics,
             "better": self.better,
             "judgement": self.judgement,
-            "table": [one.as_json() for one in self.figures],
+            "table": [{"name": one.name, "before": one.before, "after": one.after} for one in self.figures],
             "report_probes": judged,
             "written": [str(path) for path in self.written],
         }

@@ -46,11 +46,10 @@ class StudyResultsResult(OutputResult):
     """The results of a study."""
 
     done: "Finished"
-    summary: dict[str, Any]
 
     def report(self) -> Report:
         """The table, the attention checks, the files, and how to use them."""
-        summary, checks = self.summary, self.summary["attention_checks"]
+        summary, checks = self.done.summary, self.done.summary["attention_checks"]
         yield f"{summary['kind']}: {summary['dataset']}"
         yield TextTable(_columns(list(self.done.outcome.table)), TEXTS)
         for name, progress in summary["progress"].items():
@@ -68,7 +67,7 @@ class StudyResultsResult(OutputResult):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures; fractions in [0, 1]."""
-        return self.summary
+        return self.done.summary
 
     def to_pandas(self) -> Frame:
         """One row per question and condition; what deserves a look comes first."""
@@ -122,4 +121,4 @@ def study_results(settings: StudyResultsSettings, progress: Progress) -> StudyRe
 
     with closing(Study(settings.study)) as study:
         done = finished(study, settings.passed)
-        return StudyResultsResult(done, done.summary()).saved(settings)
+    return StudyResultsResult(done).saved(settings)

@@ -106,8 +106,6 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         given = made["settings"] | {name: None for name in FILES if made["settings"][name] != CORPUS}
         if not settings.probes:
             given["probes"] = False
-        if not settings.probes or given["word_vectors"] is None:
-            given["mlps"] = False
         probes = ProbeSettings(**given)
         options = BenchmarkOptions(settings.dataset, config, images=settings.images, **made["read_with"])
     except (KeyError, TypeError) as error:

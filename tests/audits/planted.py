@@ -152,8 +152,7 @@ def split_of(table, name="test", images=None, *, placed=True):
 
 
 HEURISTICS = [probe for probe in PROBES.values() if not probe.trained]
-MODELS = [probe for probe in PROBES.values() if probe.setting == "probes"]
-MLPS = [probe for probe in PROBES.values() if probe.setting == "mlps"]
+MODELS = [probe for probe in PROBES.values() if probe.trained]
 
 
 def context_of(table, train=None, *, placed=True, folds=None, vectors=None, rows=None, **settings):

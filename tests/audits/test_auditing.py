@@ -86,7 +86,6 @@ def test_the_blind_pick_is_an_index_of_the_published_choices():
         ({"probe_rows": 0}, "--probe-rows 0: expected 1 or more"),
         ({"time_limit": 0.0}, "--time-limit 0.0: expected a number above 0"),
         ({"time_limit": float("nan")}, "--time-limit nan: expected a number above 0"),
-        ({"mlps": True}, "--mlps needs word vectors"),
     ],
 )
 def test_invalid_settings_are_rejected(wrong, message):

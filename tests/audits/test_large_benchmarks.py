@@ -96,7 +96,7 @@ def test_the_time_limit_is_that_of_the_whole_audit(monkeypatch):
     monkeypatch.setattr(auditing.time, "monotonic", lambda: clock[0])
 
     def slow(step, done, total):
-        clock[0] += 100.0 * (step == "counting")
+        clock[0] += 200.0 * (step == "counting")
 
     done = audit(benchmark(planted("none", 0.0, 100, 0)[0]), ProbeSettings(time_limit=300.0), slow)
     assert not any(gain.trained for gain in done.gains)

@@ -38,7 +38,7 @@ def first_letter(context):
 def probes():
     """Two probes of somebody else's package."""
     added = [
-        Probe(FITTED, ProbeInputs.CHOICES, "prefers answers with an a", starts_with_a, trained=True, setting="probes"),
+        Probe(FITTED, ProbeInputs.CHOICES, "prefers answers with an a", starts_with_a, trained=True),
         Probe(COUNTED, ProbeInputs.QUESTION, "picks the first of the alphabet", first_letter),
     ]
     for probe in added:

@@ -140,7 +140,6 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
     ("arguments", "message"),
     [
         (["--fail-above", "5"], "--fail-above 5.0: expected a number from 0 to less than 1"),
-        (["--mlps"], "--mlps needs word vectors"),
         (["--question", "asked"], "unknown column of"),
         (["--output", "b.jsonl"], "would replace or change an input"),
         (["--seed", "-1"], "--seed -1: expected 0 or more"),

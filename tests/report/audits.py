@@ -37,7 +37,7 @@ def shortcut(name, inputs, picks, gain, probe, chance, half):
     sentence = f"A strategy that {picks} is correct {chance + gain:.1%} of the time, {100 * gain:+.1f} points above."
     ends = {"low": gain - half, "high": gain + half, "p": 0.0 if alarm else 0.4, "p_holm": 0.0 if alarm else 1.0}
     figures = {"accuracy": chance + gain, "gain": gain, **ends, "alarm": alarm, "sentence": sentence}
-    return {"name": name, "inputs": inputs, "trained": probe, **figures}
+    return {"name": name, "inputs": inputs, "trained": probe, "rows": 38948, **figures}
 
 
 def audit(strength=1.0, chance=0.25, config="cocoqa_orig"):
@@ -79,7 +79,11 @@ def audit(strength=1.0, chance=0.25, config="cocoqa_orig"):
             "choices": [predictive("a man", 210, 400, 100), predictive("purple", 5, 300, 75)],
         },
         "bias": {"mean": chance + 0.3 * strength, "histogram": histogram},
-        "not_run": [{"name": "language model", "reason": "no model was named; add --language-model NAME"}],
+        "not_run": [{"name": "trained probes", "reason": "--no-probes"}],
+        "not_tested": [],
+        "skipped_splits": {},
+        "read_as": "",
+        "caveat": "",
     }
 
 

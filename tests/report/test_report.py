@@ -115,19 +115,16 @@ def test_the_headline_of_a_benchmark_without_images_does_not_mention_images():
         ("shortcuts", "Gain of each shortcut over chance"),
         ("per_type", "Gain by question type"),
         ("findings", "Other findings"),
-        ("ambiguous_decoys", "Ambiguous decoys"),
         ("predictive_texts", "Words and choices that predict"),
         ("bias", "Distribution of bias"),
         ("not_run", "Not run"),
-        ("verdict", "Shortcuts solve"),
     ],
 )
 def test_sections_without_figures_are_omitted(key, title):
     whole = audits.audit()
     assert title in Elements(report_html(whole, [])).text
-    without = {name: value for name, value in whole.items() if name != key}
-    assert title not in Elements(report_html(without, [])).text
-    assert title not in Elements(report_html({**whole, key: type(whole[key])()}, [])).text
+    empty = {"words": [], "choices": []} if key == "predictive_texts" else type(whole[key])()
+    assert title not in Elements(report_html({**whole, key: empty}, [])).text
 
 
 def test_rules_near_chance_are_folded_away_but_alarms_never():

@@ -50,6 +50,7 @@ def test_accuracies_of_the_conditions_and_predictions_that_score_reads(tmp_path)
         assert scored["results"]["mc_accuracy"]["accuracy"] == accuracy
     answers = parquet.read_table(tmp_path / "results" / "answers.parquet").to_pandas()
     assert len(answers) == len(answers.drop_duplicates(["question_id", "annotator"]))
+    assert {file.name for file in result.save(tmp_path / "copy")} == {file.name for file in result.written}
     assert answers["counts"].sum() == 108 and not answers.astype(str).isin([""]).any().any()
 
 

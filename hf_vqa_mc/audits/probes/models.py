@@ -1,17 +1,13 @@
-"""Models as probes: logistic regression, random forest, networks, and the papers' MLPs."""
+"""Models as probes: logistic regression, random forest and networks."""
 
-import hashlib
 import os
-import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import scipy
 from numpy.typing import NDArray
 
@@ -19,8 +15,6 @@ from hf_vqa_mc.audits.closed_sets import Part
 from hf_vqa_mc.audits.probes.probe import Context, trained_probe
 from hf_vqa_mc.audits.rows import ShuffledRows
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from hf_vqa_mc.data.benchmark import Split
-from hf_vqa_mc.decoys.rng import text_hashes
 
 TREES, LEAF, SHARE = 200, 8, 0.7  # random forest: n_estimators, min_samples_leaf, share of choices for each tree
 STRENGTH = 0.5  # logistic regression: C; on held-out rows of COCO-QA 0.1 is 1 point worse, 2 takes much longer
@@ -30,13 +24,6 @@ AT_ONCE = 20_000  # choices that the forest predicts at a time
 PAIR_COST, SET_COST = 10, 15
 
 Odds = NDArray[np.float64]
-EPOCHS = 8.0
-RECIPE: dict[str, Any] = {"optimizer": "adam", "learning_rate": 0.003,
-                          "model_settings": {"hidden_size": 512, "dropout": 0.2}}  # fmt: skip
-"""As in ``vqa-mc quickstart``."""
-VALIDATED = 10  # one of this many images is held out to choose the best epoch
-COLUMNS = ("question_id", "image_id", "question", "choices", "label", "question_type")
-MLP_COST = 20
 
 
 def logistic_regression(train: Any, rows: ShuffledRows, test: Any, seed: int) -> Odds:  # noqa: ANN401  sparse matrices
@@ -130,82 +117,4 @@ JUDGES = "judges the choices together by neural networks"
 SET_MODELS = tuple(
     trained_probe("set network", sees, JUDGES, partial(_set_odds, sees), cost=SET_COST, one_thread=True)
     for sees in ProbeInputs
-)
-
-
-def _log_odds(model: str, with_image: bool, context: Context, part: Part) -> NDArray[np.float64]:
-    """Train a model on a part's rows; return the scores of its test rows in the shuffled order, (rows, choices)."""
-    first = 0 if context.train is None else len(context.rows)
-    train = _table(context.train or context.split, "train").take(part.train - first)
-    test = _table(context.split, "test").take(part.test)
-    held_out = text_hashes(train["image_id"].to_pylist()) % np.uint64(VALIDATED) == 0
-    if held_out.all() or not held_out.any():
-        held_out = np.arange(len(train)) % VALIDATED == 0
-    splits = {"train": train.filter(pa.array(~held_out)), "validation": train.filter(pa.array(held_out)), "test": test}
-    with tempfile.TemporaryDirectory(prefix="vqa-mc-audit-") as root:
-        folder, features = Path(root), None
-        if with_image and context.images[0] is not None:
-            names = pa.concat_tables([train, test])["image_id"].to_pylist()
-            of_rows = np.searchsorted(context.used, np.concatenate([part.train, part.test]))
-            features = _write_features(folder / "features", dict(zip(names, context.images[0][of_rows], strict=True)))
-        logits = _trained_logits(folder, model, splits, features, context)
-    rows = context.shuffled.take(part.test)
-    return np.where(rows.valid, np.take_along_axis(logits, np.maximum(rows.positions, 0), axis=1), -np.inf)
-
-
-def _table(split: Split, side: str) -> pa.Table:
-    """Rows with unique ids; image ids are the side and the cluster number."""
-    table = split.rows.select(COLUMNS)
-    images = pa.array([f"{side}-{number}" for number in split.clusters.tolist()], pa.string())
-    ids = pa.array([str(number) for number in range(len(table))], pa.string())
-    return table.set_column(0, "question_id", ids).set_column(1, "image_id", images)
-
-
-def _write_features(store: Path, vectors: dict[str, NDArray[np.float32]]) -> Path:
-    """Write image vectors in the format of ``vqa-mc features``."""
-    from hf_vqa_mc.extraction.backbones import FeatureKind
-    from hf_vqa_mc.extraction.store import FeatureStore, write_index
-
-    kind = FeatureKind("audit", "1", None, len(next(iter(vectors.values()))), "float32")
-    made = FeatureStore(store, kind)
-    hashes = {image: hashlib.sha256(image.encode()).digest() for image in vectors}
-    for image, vector in vectors.items():
-        made.add(hashes[image], vector)
-    made.commit()
-    write_index(store / "images", kind, hashes, {"missing": [], "broken": {}})
-    return store / "images"
-
-
-def _trained_logits(
-    folder: Path, model: str, splits: Mapping[str, pa.Table], features: Path | None, context: Context
-) -> NDArray[np.float64]:
-    """Scores of the test rows' choices, (rows, choices), in the published order."""
-    import torch
-
-    from hf_vqa_mc.training.loop import train
-    from hf_vqa_mc.training.predicting import predict
-    from hf_vqa_mc.training.settings import TrainingSettings
-
-    vectors, data, config = context.settings.word_vectors, "audited rows", "default"
-    settings = TrainingSettings(dataset=data, config=config, output=folder / "run", model=model, features=features,
-                                word_vectors=vectors, epochs=EPOCHS, seed=context.settings.seed, **RECIPE)  # fmt: skip
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # more threads are no faster for such small models
-    try:
-        trained = train(settings, rows=splits)
-    finally:
-        torch.set_num_threads(threads)
-    vectors = None if vectors == "corpus" else vectors
-    done = predict(
-        trained.model_folder, data, config, split="test", features=features, word_vectors=vectors, rows=splits
-    )
-    assert done.found.logits is not None  # noqa: S101  these are multiple-choice models
-    return done.found.logits.astype(np.float64)
-
-
-MLPS = tuple(
-    trained_probe(
-        model, sees, "judges them by an MLP", partial(_log_odds, model, sees.image), cost=MLP_COST, setting="mlps"
-    )
-    for model, sees in zip(("mlp-a", "mlp-qa", "mlp-ia", "mlp-iqa"), ProbeInputs, strict=True)
 )

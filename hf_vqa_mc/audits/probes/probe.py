@@ -41,10 +41,9 @@ class Probe:
     sees: ProbeInputs  # inputs of the strategy
     sentence: str  # continues "A strategy that ...": ``picks the longest choice``
     run: "Callable[[Context], Prediction | None]"  # None if all choices tie in all rows
-    trained: bool = False  # whether it is a fitted model, not a count
+    trained: bool = False  # whether it is a fitted model, not a count; --no-probes leaves it out
     fitted: bool = False  # whether it is fitted on labels, of the training split or of other audited rows
     cost: int = 0  # probes with a lower cost run first
-    setting: str | None = None  # field of `ProbeSettings` that enables it; None if it always runs
     one_thread: bool = False  # whether it uses one thread and no global random state, and so may run in parallel
 
 
@@ -57,7 +56,7 @@ def trained_probe(
 ) -> Probe:
     """A model that is fitted on each part of the rows, see `Context.cross_fit`; ``others`` are fields of `Probe`."""
     name, sentence = f"{name}: {sees.label}", f"{sees.sentence} and {sentence}"
-    others = {"setting": "probes", "trained": True, "fitted": True, **others}
+    others = {"trained": True, "fitted": True, **others}
     return Probe(name, sees, sentence, lambda context: context.cross_fit(partial(fit, context)), **others)
 
 
@@ -194,8 +193,8 @@ class Context:
 
 def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Prediction], list[NotRun]]:
     """Run the probes that the settings enable, in order of cost; the shortcuts, and the probes that were not run."""
-    settings, found, not_run = context.settings, list[Prediction](), list[NotRun]()
-    wanted = [one for one in probes if one.setting is None or getattr(settings, one.setting)]
+    found, not_run = list[Prediction](), list[NotRun]()
+    wanted = [one for one in probes if context.settings.probes or not one.trained]
     wanted.sort(key=lambda one: one.cost)
     if any(one.sees.image and one.trained for one in wanted):
         vectors, missing = context.images
