@@ -137,7 +137,8 @@ class KeyLists(NamedTuple):
         """The keys of a list of texts per triplet; null is an empty list."""
         known = pa.array(numbered.key_texts, pa.large_string())
         compared = comparable_keys if numbered.signs else comparable_texts
-        keys = pc.index_in(compared(pc.list_flatten(texts))[0], known)
+        encoded = pc.list_flatten(texts).dictionary_encode()
+        keys = pc.index_in(compared(encoded.dictionary)[0], known).take(encoded.indices)
         sizes = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
         return cls(pc.fill_null(keys, MISSING).to_numpy().astype(np.int32), starts(sizes))
 
