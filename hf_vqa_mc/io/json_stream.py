@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -16,7 +17,7 @@ from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.packed import File, opened, text_lines
 
 CHUNK = 1 << 20  # bytes read at a time; records have hundreds to tens of thousands of characters
-BATCH = 1 << 16  # characters of records per batch; larger batches are slower because of Python's garbage collector
+BATCH = 100  # records per batch; larger batches are slower because of Python's garbage collector
 
 _SPACES = re.compile(r"[ \t\n\r]*")
 _IN_NUMBER = "0123456789+-.eE"
@@ -36,7 +37,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
-    """Iterate over the items of a JSON file's list, plain or packed, in batches of about ``BATCH`` characters.
+    """Iterate over the items of a JSON file's list, plain or packed, in batches of ``BATCH``.
 
     ``key`` is the field that holds the list (None: the file is the list); ``others`` receives the other fields. Raises
     InputError if the file is not JSON, is truncated, or does not hold such a list exactly once.
@@ -45,7 +46,7 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
         yield from (batch for _, batch in items_of_lists(file, (key,), others))
         return
     with _opened(file) as text:
-        yield from text.batches(text.items("a JSON list"))
+        yield from _batches(text.items("a JSON list"))
 
 
 def items_of_lists(
@@ -63,7 +64,7 @@ def items_of_lists(
             elif field in fields:
                 raise InputError(f"{text.location}: field {field!r} occurs twice")
             else:
-                yield from ((field, batch) for batch in text.batches(text.items(f"a list in field {field!r}")))
+                yield from ((field, batch) for batch in _batches(text.items(f"a list in field {field!r}")))
             fields.append(field)
         if missing := [key for key in keys if key not in fields]:
             found = listed([repr(field[:40]) for field in fields], 20) or "none"
@@ -73,7 +74,7 @@ def items_of_lists(
 def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
     """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice."""
     with _opened(file) as text:
-        yield from text.batches((field, text.value()) for field in text.field_names("a JSON object"))
+        yield from _batches((field, text.value()) for field in text.field_names("a JSON object"))
 
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
@@ -110,6 +111,11 @@ def _opened(file: File) -> Iterator["_Text"]:
         text = _Text(stream, location)
         yield text
         text.take("", "nothing after the end of the JSON")
+
+
+def _batches(values: Iterator[_Value]) -> Iterator[list[_Value]]:
+    while batch := list(islice(values, BATCH)):
+        yield batch
 
 
 class _Text:
@@ -165,18 +171,6 @@ class _Text:
             yield field
             is_first = False
         self.take("}")
-
-    def batches(self, values: Iterator[_Value]) -> Iterator[list[_Value]]:
-        """Values in batches of about ``BATCH`` characters."""
-        batch: list[_Value] = []
-        begin = self._passed + self._at
-        for value in values:
-            batch.append(value)
-            if self._passed + self._at - begin >= BATCH:
-                yield batch
-                batch, begin = [], self._passed + self._at
-        if batch:
-            yield batch
 
     def value(self) -> Any:  # noqa: ANN401  any JSON value
         """The JSON value that begins here."""
