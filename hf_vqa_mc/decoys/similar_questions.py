@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int16s, Int32s, Int64s, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Float64s, Int16s, Int32s, Int64s, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
@@ -167,26 +167,17 @@ class BagVectors(NamedTuple):
     first: Int32s  # (bags,): the first question of each
 
 
-@dataclass(frozen=True, eq=False)
 class QuestionGroups:
-    """The grouped questions of a pool."""
+    """The questions of a pool by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average vector)."""
 
-    bags: WordBags  # the groups; questions without any word with a vector belong to none
-    arrays: BagVectors
-    lengths: Float64s  # (groups,): norm of the sum of a bag's vectors
-
-    @property
-    def size(self) -> int:
-        """Number of groups."""
-        return self.bags.size
-
-
-def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
-    """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
-    bags = WordBags.group(questions, partial(_same_vectors, vectors))
-    first = bags.members[bags.member_starts[:-1]].astype(np.int32)
-    arrays = BagVectors(bags.words, bags.word_starts, vectors.rows(bags.vocabulary)[0], first)
-    return QuestionGroups(bags, arrays, _lengths(arrays))
+    def __init__(self, questions: Sequence[str], vectors: WordVectors) -> None:
+        self.bags = WordBags.group(questions, partial(_same_vectors, vectors))
+        """the groups; questions without any word with a vector belong to none"""
+        first = self.bags.members[self.bags.member_starts[:-1]].astype(np.int32)
+        of_words = vectors.rows(self.bags.vocabulary)[0]
+        self.arrays = BagVectors(self.bags.words, self.bags.word_starts, of_words, first)
+        self.lengths: Float64s = _lengths(self.arrays)  # (groups,): norm of the sum of a bag's vectors
+        self.size = self.bags.size  # number of groups
 
 
 def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
@@ -275,13 +266,20 @@ class SimilarQuestions:
 
     def __init__(self, groups: QuestionGroups) -> None:
         """Build the trie."""
-        longest = _OUTLIER * float(np.median(groups.lengths))
-        usual = (groups.lengths <= longest) & (groups.lengths > 0)
-        largest = float(groups.lengths[usual].max(initial=0.0))
-        self._scale = _FULL_SCALE / largest if largest else 0.0
-        self._groups = groups
-        self._libraries = ThreadpoolController()
-        self._trie = _make_trie(groups, usual, self._scale)
+        bags, lengths, vectors = groups.bags, groups.lengths, groups.arrays.vectors
+        usual = (lengths <= _OUTLIER * float(np.median(lengths))) & (lengths > 0)
+        largest = float(lengths[usual].max(initial=0.0))
+        self._groups, self._libraries = groups, ThreadpoolController()
+        self._scale = scale = _FULL_SCALE / largest if largest else 0.0
+        # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
+        # cancel out), and a few units for the rounding of norms and thresholds
+        word_lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
+        errors = np.diff(bags.word_starts) / 2 + of_bag * scale * (vectors.shape[1] + 2) * 2.0**-24 + 4
+        usual = usual & (errors <= _WIDEST_MARGIN)
+        margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
+        rounded = np.floor(np.where(usual, lengths, 0.0) * scale).astype(np.int16)
+        self._trie = _Trie(*bags.trie(), rounded, margins.astype(np.int16))
 
     def nearest(self, queries: Int32s, k: int) -> Iterator[tuple[Int32s, Neighbours]]:
         """The k groups with the largest cosine to each query, except itself.
@@ -305,20 +303,6 @@ class SimilarQuestions:
         own = directions(queries[lanes], bags)
         word_scores = bags.vectors @ (own * self._scale).T.astype(np.float32)
         _search(queries[lanes], own, word_scores, self._trie, bags, first[lanes], cosines[lanes])
-
-
-def _make_trie(groups: QuestionGroups, usual: Bools, scale: float) -> _Trie:
-    bags = groups.bags
-    sizes = np.diff(bags.word_starts)
-    # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
-    # cancel out), and a few units for the rounding of norms and thresholds
-    word_lengths = np.linalg.norm(groups.arrays.vectors.astype(np.float64), axis=1)
-    of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
-    errors = sizes / 2 + of_bag * scale * (groups.arrays.vectors.shape[1] + 2) * 2.0**-24 + 4
-    usual = usual & (errors <= _WIDEST_MARGIN)
-    margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
-    lengths = np.floor(np.where(usual, groups.lengths, 0.0) * scale)
-    return _Trie(*bags.trie(), lengths.astype(np.int16), margins.astype(np.int16))
 
 
 @reading_inline
