@@ -91,39 +91,30 @@ class NumberedTexts:
         return np.array(list(first.values()), np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates(NumberedTexts):
-    """All distinct texts of a dataset's targets and published decoys, with what the filters look up."""
-
-    tables: FilterTables
-
-    @classmethod
-    def of(
-        cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
-    ) -> "Candidates":
-        """Numbered texts with tables; with ``all_pairs``, fillers and accents do not count in what contains what."""
-        folded, has_words = comparable_texts(found.key_texts)
-        keys = pa.array(found.key_texts, pa.large_string())
-        signed = pc.and_(pc.not_equal(keys, folded), found.signs)
-        whole = pc.if_else(signed, pc.replace_substring(keys, " ", ""), folded)  # operators are not in WordNet
-        tokens, token_starts, vocabulary = numbered_words(whole, has_words)
-        texts = list(map(unaccented, without_fillers(found.key_texts))) if all_pairs else found.key_texts
-        letters = squeezed_texts(texts)
-        # texts with operators are written so that they contain no others
-        apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
-        letters = pc.if_else(signed, apart, letters)
-        tables = FilterTables(
-            letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
-            letter_starts=starts(pc.binary_length(letters).to_numpy()),
-            tokens=np.array(tokens),
-            token_starts=token_starts,
-            scores=word_scores(texts_of(vocabulary), wup_threshold),
-            threshold=wup_threshold,
-            reject_at_threshold=reject_at_threshold,
-            all_pairs=all_pairs,
-            relations=Relations.of(found.key_texts if all_pairs else []),
-        )
-        return cls(found.texts, found.keys, found.key_texts, found.signs, tables)
+def filter_tables(
+    numbered: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
+) -> FilterTables:
+    """What the filters look up; with ``all_pairs``, fillers and accents do not count in what contains what."""
+    folded, has_words = comparable_texts(numbered.key_texts)
+    keys = pa.array(numbered.key_texts, pa.large_string())
+    signed = pc.and_(pc.not_equal(keys, folded), numbered.signs)
+    whole = pc.if_else(signed, pc.replace_substring(keys, " ", ""), folded)  # operators are not in WordNet
+    tokens, token_starts, vocabulary = numbered_words(whole, has_words)
+    texts = list(map(unaccented, without_fillers(numbered.key_texts))) if all_pairs else numbered.key_texts
+    # texts with operators are written so that they contain no others
+    apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
+    letters = pc.if_else(signed, apart, squeezed_texts(texts))
+    return FilterTables(
+        letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
+        letter_starts=starts(pc.binary_length(letters).to_numpy()),
+        tokens=np.array(tokens),
+        token_starts=token_starts,
+        scores=word_scores(texts_of(vocabulary), wup_threshold),
+        threshold=wup_threshold,
+        reject_at_threshold=reject_at_threshold,
+        all_pairs=all_pairs,
+        relations=Relations.of(numbered.key_texts if all_pairs else []),
+    )
 
 
 class KeyLists(NamedTuple):

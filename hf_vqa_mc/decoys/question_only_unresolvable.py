@@ -46,7 +46,7 @@ def take_qou_decoys(
     no_neighbours = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
     step = max(_GROUPS_PER_TASK, groups.size // 64)
     seed_hash = purpose_hash(indexed.settings.seed, "qou ties")
-    given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
+    given = KernelInputs(decoys, indexed.triplets, indexed.tables, seed_hash)
     context = (given, (members, bags.member_starts, short), n_similar)
     over_ranges(_take, groups.size, step, np.arange(groups.size, dtype=np.int32), no_neighbours, *context, False)
     index = (indexed.search or SimilarQuestions)(groups)
