@@ -1,13 +1,12 @@
-r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data frames as CSV."""
+"""Tables of text cells: in terminals of any width and Markdown; data frames as CSV."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.text.markdown import one_line, plain
+from hf_vqa_mc.text.markdown import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,18 +14,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FOLDED = 12  # width above which a word of a heading is folded at its underscores
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # after \\ it would begin an argument, and * is a part of \\*
-    "*": "{*}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}
-_NUMBER_SIGNS = re.compile(r"[-<>]")
 
 
 class TextTable(NamedTuple):
@@ -80,31 +67,6 @@ class TextTable(NamedTuple):
         lines = [map(plain, self.columns), ["---" if name in self.texts else "--:" for name in self.columns]]
         lines += [map(plain, line) for line in zip(*self.columns.values(), strict=True)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-    def to_latex(self) -> str:
-        """The table as a LaTeX ``tabular`` with the rules of the package ``booktabs``."""
-        cells = {
-            name: list(map(latex if name in self.texts else _number, column)) for name, column in self.columns.items()
-        }
-        kinds = "".join("l" if name in self.texts else "r" for name in cells)
-        rows = [f"{' & '.join(line)} \\\\" for line in zip(*cells.values(), strict=True)]
-        heads = f"{' & '.join(map(latex, cells))} \\\\"
-        lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heads, r"\midrule", *rows, r"\bottomrule"]
-        return "\n".join([*lines, r"\end{tabular}", ""])
-
-
-def latex(text: str) -> str:
-    r"""One line of LaTeX that looks like the text.
-
-    >>> print(latex("a_b & 50%"))
-    a\_b \& 50\%
-    """
-    return "".join(_LATEX.get(sign, sign) for sign in one_line(text))
-
-
-def _number(cell: str) -> str:
-    """A cell of a number, with the signs of mathematics."""
-    return _NUMBER_SIGNS.sub(lambda found: f"${found[0]}$", one_line(cell).replace("%", r"\%"))
 
 
 def csv_bytes(frame: "pd.DataFrame") -> bytes:
