@@ -11,7 +11,6 @@ Three things make these cheap:
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -34,24 +33,15 @@ _KEY = np.dtype(">u4")  # vocabulary index as bytes that sort in the same order
 SEGMENT = 4096  # bags after which the trie restarts, so that a pass can begin near its queries
 
 
-@dataclass(frozen=True, eq=False)
 class WordBags:
-    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
+    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1.
 
-    of_question: Int32s  # (questions,): the bag of each, or NO_BAG
-    members: Int64s  # indices of the questions of all bags, concatenated
-    member_starts: Int64s  # (bags + 1,)
-    words: Int32s  # vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated
-    word_starts: Int64s  # (bags + 1,)
-    vocabulary: list[str]  # most frequent first
+    Bags with proportional counts are one, as "ha ha" and "ha" have the same direction. Given the distinct words,
+    ``same_as`` returns the index of the word that stands for each, or MISSING for words to leave out; by default each
+    stands for itself.
+    """
 
-    @classmethod
-    def group(cls, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> "WordBags":
-        """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
-
-        Given the distinct words, ``same_as`` returns the index of the word that stands for each, or MISSING for words
-        to leave out; by default each stands for itself.
-        """
+    def __init__(self, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> None:
         encoded = pa.array(questions, pa.large_string()).dictionary_encode()
         number, first, distinct = numbered_words(*comparable_texts(encoded.dictionary))
         vocabulary = np.array(texts_of(distinct), object)
@@ -60,22 +50,22 @@ class WordBags:
         word = word[word != MISSING]
         counts = np.bincount(word, minlength=len(vocabulary))
         by_count = np.array(sorted(np.flatnonzero(counts), key=lambda one: (-counts[one], vocabulary[one])), np.int64)
+        self.vocabulary: list[str] = vocabulary[by_count].tolist()  # most frequent first
         rank = np.empty(len(vocabulary), np.int64)
         rank[by_count] = np.arange(len(by_count))
         keys = _keys(text, rank[word], len(first) - 1)
         sorted_keys = sorted({key for key in keys if key})
         bag_of = {key: bag for bag, key in enumerate(sorted_keys)}
         bags = np.fromiter((bag_of.get(key, NO_BAG) for key in keys), np.int32, len(keys))
-        of_question = bags[encoded.indices.to_numpy()]
-        members = np.argsort(of_question, kind="stable")[np.count_nonzero(of_question == NO_BAG) :]
-        return cls(
-            of_question=of_question,
-            members=members,
-            member_starts=starts(np.bincount(of_question[members], minlength=len(sorted_keys))),
-            words=np.frombuffer(b"".join(sorted_keys), _KEY).astype(np.int32),
-            word_starts=starts([len(key) // _KEY.itemsize for key in sorted_keys]),
-            vocabulary=vocabulary[by_count].tolist(),
-        )
+        self.of_question: Int32s = bags[encoded.indices.to_numpy()]  # (questions,): the bag of each, or NO_BAG
+        n_without = np.count_nonzero(self.of_question == NO_BAG)
+        self.members: Int64s = np.argsort(self.of_question, kind="stable")[n_without:]
+        """indices of the questions of all bags, concatenated"""
+        of_member = np.bincount(self.of_question[self.members], minlength=len(sorted_keys))
+        self.member_starts = starts(of_member)  # (bags + 1,)
+        self.words: Int32s = np.frombuffer(b"".join(sorted_keys), _KEY).astype(np.int32)
+        """vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated"""
+        self.word_starts = starts([len(key) // _KEY.itemsize for key in sorted_keys])  # (bags + 1,)
 
     @property
     def size(self) -> int:
@@ -171,7 +161,7 @@ class QuestionGroups:
     """The questions of a pool by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average vector)."""
 
     def __init__(self, questions: Sequence[str], vectors: WordVectors) -> None:
-        self.bags = WordBags.group(questions, partial(_same_vectors, vectors))
+        self.bags = WordBags(questions, partial(_same_vectors, vectors))
         """the groups; questions without any word with a vector belong to none"""
         first = self.bags.members[self.bags.member_starts[:-1]].astype(np.int32)
         of_words = vectors.rows(self.bags.vocabulary)[0]
