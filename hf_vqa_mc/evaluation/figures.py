@@ -52,9 +52,9 @@ class InputFigures:
         types = [done.questions.types[row] for row in done.rows]
         self.per_type = mean_by(self.scores[evaluated], list(compress(types, evaluated))) if any(types) else None
         valid = self.picked >= 0
-        shown = {"picked": self.picked, "target": np.broadcast_to(targets, valid.shape)}
-        shown = {what: ((of - done.starts) % sizes)[valid] for what, of in shown.items()}
-        self.positions = [
+        both = {"picked": self.picked, "target": targets}
+        shown: dict[str, Ints] = {what: ((of - done.starts) % sizes)[valid] for what, of in both.items()}
+        self.positions: list[dict[str, Any]] = [
             {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
             for at in range(int(sizes.max()))
         ]
