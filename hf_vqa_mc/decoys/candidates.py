@@ -25,9 +25,8 @@ from hf_vqa_mc.text.many_texts import (
 )
 from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
-from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers
-from hf_vqa_mc.text.wu_palmer import reading_inline
+from hf_vqa_mc.text.wu_palmer import WordScores, phrase_score, reading_inline, word_scores
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
