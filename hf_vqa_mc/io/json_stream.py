@@ -46,7 +46,7 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
         yield from (batch for _, batch in items_of_lists(file, (key,), others))
         return
     with _opened(file) as text:
-        yield from _batches(text.items("a JSON list"))
+        yield from _batches(text.items("expected a JSON list"))
 
 
 def items_of_lists(
@@ -56,7 +56,7 @@ def items_of_lists(
     fields: list[str] = []
     with _opened(file) as text:
         lists = f"{'a list' if len(keys) == 1 else 'the lists'} {', '.join(map(repr, keys))}"
-        for field in text.field_names(f"a JSON object with {lists}"):
+        for field in text.field_names(f"expected a JSON object with {lists}"):
             if field not in keys:
                 value = text.value()
                 if others is not None:
@@ -64,7 +64,7 @@ def items_of_lists(
             elif field in fields:
                 raise InputError(f"{text.location}: field {field!r} occurs twice")
             else:
-                yield from ((field, batch) for batch in _batches(text.items(f"a list in field {field!r}")))
+                yield from ((field, batch) for batch in _batches(text.items(f"field {field!r}: expected a list")))
             fields.append(field)
         if missing := [key for key in keys if key not in fields]:
             found = listed([repr(field[:40]) for field in fields], 20) or "none"
@@ -74,7 +74,7 @@ def items_of_lists(
 def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
     """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice."""
     with _opened(file) as text:
-        yield from _batches((field, text.value()) for field in text.field_names("a JSON object"))
+        yield from _batches((field, text.value()) for field in text.field_names("expected a JSON object"))
 
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
@@ -110,7 +110,7 @@ def _opened(file: File) -> Iterator["_Text"]:
     with opened(file) as (stream, location):
         text = _Text(stream, location)
         yield text
-        text.take("", "nothing after the end of the JSON")
+        text.take("", "expected nothing after the end of the JSON")
 
 
 def _batches(values: Iterator[_Value]) -> Iterator[list[_Value]]:
@@ -141,9 +141,9 @@ class _Text:
             self._read_on(CHUNK)
 
     def take(self, mark: str, expected: str = "") -> None:
-        """Consume a mark, which ends or begins the ``expected`` value; raise InputError if there is another."""
+        """Consume a mark; raise InputError if there is another, where perhaps other JSON is ``expected``."""
         if self.peek() != mark:
-            raise self._invalid(f"expected {expected or repr(mark)}")
+            raise self._invalid(expected or f"expected {mark!r}", is_json=bool(expected))
         self._at += len(mark)
 
     def items(self, expected: str) -> Iterator[Any]:
@@ -204,8 +204,8 @@ class _Text:
         self._at = 0
         self._ended = not content
 
-    def _invalid(self, what: str) -> InputError:
+    def _invalid(self, what: str, is_json: bool = False) -> InputError:
         if not self.peek():
             return InputError(f"{self.location}: the JSON is truncated ({what}); download or write it again")
-        found = f"{what}, found {self._window[self._at : self._at + 30]!r}"
-        return InputError(f"{self.location}: not JSON at character {self._passed + self._at:,}: {found}")
+        where = "" if is_json else f"not JSON at character {self._passed + self._at:,}: "
+        return InputError(f"{self.location}: {where}{what}, found {self._window[self._at : self._at + 30]!r}")

@@ -31,10 +31,8 @@ class TextTable(NamedTuple):
         from rich.table import Table
         from rich.text import Text
 
-        unlimited = options.update(max_width=1000)
-        for table in (self._table(stacked=False), self._table(stacked=True)):
-            width = console.measure(table, options=unlimited)
-            if (width.maximum if table.padding[1] else width.minimum) <= options.max_width:
+        for table in (self._table(console, stacked=False), self._table(console, stacked=True)):
+            if console.measure(table, options=options.update(max_width=1000)).minimum <= options.max_width:
                 yield table
                 return
         for row in zip(*self.columns.values(), strict=True):
@@ -43,8 +41,9 @@ class TextTable(NamedTuple):
                 table.add_row(Text(name), Text(cell))
             yield table
 
-    def _table(self, stacked: bool) -> "Table":
+    def _table(self, console: "Console", stacked: bool) -> "Table":
         """A table whose headings of numbers have a word per line."""
+        from rich.measure import measure_renderables
         from rich.table import Table
         from rich.text import Text
 
@@ -54,10 +53,11 @@ class TextTable(NamedTuple):
             is_text = name in self.texts
             words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
             heading = Text(name if is_text else "\n".join(words))
+            cells.append([Text(one.replace(" (", "\n(") if stacked and not is_text else one) for one in column])
+            width = max(measure_renderables(console, console.options, [heading, *cells[-1]]).maximum, 1)
             justify: Literal["left", "right"] = "left" if is_text else "right"
-            least = min(FOLDED, max(map(len, column), default=0)) if is_text else None
+            least = min(width, FOLDED) if is_text else width
             table.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text, min_width=least)
-            cells.append([Text(cell.replace(" (", "\n(") if stacked and not is_text else cell) for cell in column])
         for row in zip(*cells, strict=True):
             table.add_row(*row)
         return table
