@@ -59,8 +59,6 @@ class Spec:
     """separator of a tuple's elements in one text: ``--variants iou,qou``"""
     cli_default: Any = None
     """default of the command if Python's is None, such as an output folder; a value or a function of given options"""
-    cli: bool = True
-    """whether it is an option of the command"""
 
 
 def option(

@@ -21,7 +21,7 @@ from hf_vqa_mc.audits.findings import VECTORS, possibly_correct  # noqa: E402
 from hf_vqa_mc.audits.rows import number_rows  # noqa: E402
 from hf_vqa_mc.data.options import BenchmarkOptions  # noqa: E402
 from hf_vqa_mc.data.reading import load  # noqa: E402
-from hf_vqa_mc.decoys.candidates import ACCEPTED, Candidates, NumberedTexts, Reason, reason_against  # noqa: E402
+from hf_vqa_mc.decoys.candidates import ACCEPTED, NumberedTexts, Reason, filter_tables, reason_against  # noqa: E402
 from hf_vqa_mc.decoys.settings import Settings  # noqa: E402
 from hf_vqa_mc.io.progress import silent  # noqa: E402
 from hf_vqa_mc.remedies.new_decoys import give_new_decoys  # noqa: E402
@@ -68,14 +68,14 @@ def filtered(labelled: list[tuple[Question, dict[str, str]]], preset: str) -> Fl
     """What the filters of a preset reject, by reason; annotators' answers are rejected by ``plausible``."""
     texts = [text for one, verdicts in labelled for text in (one.target, *verdicts)]
     numbered, (numbers,) = NumberedTexts.number([pa.array(texts, pa.string())])
-    candidates = Candidates.of(numbered, 0.9, True, all_pairs=preset == "plausible")
-    key = dict(zip(texts, candidates.keys[numbers].tolist(), strict=True))
+    tables = filter_tables(numbered, 0.9, True, all_pairs=preset == "plausible")
+    key = dict(zip(texts, numbered.keys[numbers].tolist(), strict=True))
     nothing = np.empty(1, np.int32)
     reasons = []
     for one, verdicts in labelled:
         named = {key.get(text) for text in one.answers} if preset == "plausible" else set()
         for text in verdicts:
-            reason = reason_against(key[text], key[one.target], nothing, 0, True, candidates.tables)
+            reason = reason_against(key[text], key[one.target], nothing, 0, True, tables)
             reasons.append(Reason.NAMED if reason == ACCEPTED and key[text] in named else reason)
     flags = {why.name.lower(): [reason == why for reason in reasons] for why in Reason if why in reasons}
     return {**flags, "all filters": [reason != ACCEPTED for reason in reasons]}

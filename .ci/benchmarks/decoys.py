@@ -5,6 +5,7 @@ COCO-QA, VQA v1's questions, GloVe and WordNet come from the real data; without 
 
 import json
 import os
+import re
 import resource
 import runpy
 import subprocess
@@ -25,12 +26,12 @@ from numpy.typing import NDArray
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.decoys.rng import purpose_hash, shuffled, text_hashes
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.decoys.similar_questions import SimilarQuestions, group_questions
+from hf_vqa_mc.decoys.similar_questions import QuestionGroups, SimilarQuestions
 from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants
 from hf_vqa_mc.io.packed import unpacked
 from hf_vqa_mc.sources.source import read_triplets
 from hf_vqa_mc.sources.table import triplet_table
-from hf_vqa_mc.text.normalisation import comparable, squeezed, words
+from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 T = TypeVar("T")
@@ -166,7 +167,7 @@ def offer(target: str, candidates: Iterable[str], known: dict[tuple[str, str], f
             break
         if comparable(candidate) in map(comparable, (target, *taken)):
             continue
-        a, b = squeezed(candidate), squeezed(target)
+        a, b = (re.sub(r"[-'’\s]+", "", comparable(text)) for text in (candidate, target))
         if a in b or b in a or any(known[candidate, text] >= THRESHOLD for text in (target, *taken)):
             continue
         taken.append(candidate)
@@ -204,7 +205,7 @@ def average_vectors(questions: Sequence[str], vectors: WordVectors) -> NDArray[n
 
 def wrong_neighbours(questions: Sequence[str], vectors: WordVectors, where: str) -> Row:
     """How many of some lists of neighbours are not those of brute force in float64."""
-    groups = group_questions(questions, vectors)
+    groups = QuestionGroups(questions, vectors)
     averages = average_vectors([questions[index] for index in groups.arrays.first], vectors)
     queries = np.sort(np.random.default_rng(0).choice(groups.size, N_QUERIES, replace=False)).astype(np.int32)
     wrong, k = 0, 64

@@ -29,8 +29,8 @@ sys.path.insert(0, str(ROOT))
 
 from hf_vqa_mc.errors import InputError  # noqa: E402
 from hf_vqa_mc.text.normalisation import words  # noqa: E402
-from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores  # noqa: E402
 from hf_vqa_mc.text.wordnet import load_wordnet  # noqa: E402
+from hf_vqa_mc.text.wu_palmer import WordScores, phrase_score, word_scores  # noqa: E402
 from tests.text.make_tables import open_wordnet  # noqa: E402
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ FIRST_CALLS = """
 import time
 start = time.perf_counter()
 import numpy as np
-from hf_vqa_mc.text.similarity import phrase_score, word_scores
+from hf_vqa_mc.text.wu_palmer import phrase_score, word_scores
 tokens = np.array([0, 1], np.int32)
 scores = word_scores(["cat", "dog"], 0.9)
 phrase_score(tokens, 0, 1, 1, 2, scores)

@@ -20,9 +20,8 @@ from hf_vqa_mc.text.counted import percent
 from hf_vqa_mc.text.many_texts import squeezed_texts, texts_of
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
-from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.word_vectors import WordVectors
-from hf_vqa_mc.text.wu_palmer import reading
+from hf_vqa_mc.text.wu_palmer import WordScores, phrase_score, reading, word_scores
 
 MIN_ROWS = 20  # minimum rows that present a text, of them a fifth expected targets, and as many decoys
 MIN_IMAGES = 10  # minimum number of images with which a text is presented; with fewer it may be specific to them

@@ -42,7 +42,7 @@ def command(verb: Verb) -> Callable[..., int]:
         code: int = result.exit_code
         return code
 
-    options = [_parameter(one, verb) for one in listed_options(verb.settings) if spec_of(one).cli]
+    options = [_parameter(one, verb) for one in listed_options(verb.settings)]
     if verb.settings_file:
         options.append(_keyword("settings_file", FILE_OPTION))
     context = _keyword("context", typer.Context, inspect.Parameter.empty)

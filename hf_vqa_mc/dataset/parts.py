@@ -13,7 +13,6 @@ number of parts. The bytes of the result do not depend on the number of workers 
 import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -230,9 +229,8 @@ class ClusterSearch(SimilarQuestions):
     """`SimilarQuestions` on a cluster: each call answers some queries with the whole index."""
 
     def __init__(self, groups: QuestionGroups, progress: Progress, workers: int | None) -> None:
-        """Keep the questions without their texts; workers build the trie."""
-        self._given = replace(groups, bags=replace(groups.bags, vocabulary=[]))
-        self._progress, self._workers = progress, workers
+        """Keep the questions; workers build the trie."""
+        self._given, self._progress, self._workers = groups, progress, workers
 
     def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
         """See `SimilarQuestions.nearest`."""

@@ -25,9 +25,8 @@ from hf_vqa_mc.text.many_texts import (
 )
 from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
-from hf_vqa_mc.text.similarity import WordScores, phrase_score, word_scores
 from hf_vqa_mc.text.wordnet import wordnet_covers
-from hf_vqa_mc.text.wu_palmer import reading_inline
+from hf_vqa_mc.text.wu_palmer import WordScores, phrase_score, reading_inline, word_scores
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -91,39 +90,30 @@ class NumberedTexts:
         return np.array(list(first.values()), np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates(NumberedTexts):
-    """All distinct texts of a dataset's targets and published decoys, with what the filters look up."""
-
-    tables: FilterTables
-
-    @classmethod
-    def of(
-        cls, found: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
-    ) -> "Candidates":
-        """Numbered texts with tables; with ``all_pairs``, fillers and accents do not count in what contains what."""
-        folded, has_words = comparable_texts(found.key_texts)
-        keys = pa.array(found.key_texts, pa.large_string())
-        signed = pc.and_(pc.not_equal(keys, folded), found.signs)
-        whole = pc.if_else(signed, pc.replace_substring(keys, " ", ""), folded)  # operators are not in WordNet
-        tokens, token_starts, vocabulary = numbered_words(whole, has_words)
-        texts = list(map(unaccented, without_fillers(found.key_texts))) if all_pairs else found.key_texts
-        letters = squeezed_texts(texts)
-        # texts with operators are written so that they contain no others
-        apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
-        letters = pc.if_else(signed, apart, letters)
-        tables = FilterTables(
-            letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
-            letter_starts=starts(pc.binary_length(letters).to_numpy()),
-            tokens=np.array(tokens),
-            token_starts=token_starts,
-            scores=word_scores(texts_of(vocabulary), wup_threshold),
-            threshold=wup_threshold,
-            reject_at_threshold=reject_at_threshold,
-            all_pairs=all_pairs,
-            relations=Relations.of(found.key_texts if all_pairs else []),
-        )
-        return cls(found.texts, found.keys, found.key_texts, found.signs, tables)
+def filter_tables(
+    numbered: NumberedTexts, wup_threshold: float, reject_at_threshold: bool, all_pairs: bool = False
+) -> FilterTables:
+    """What the filters look up; with ``all_pairs``, fillers and accents do not count in what contains what."""
+    folded, has_words = comparable_texts(numbered.key_texts)
+    keys = pa.array(numbered.key_texts, pa.large_string())
+    signed = pc.and_(pc.not_equal(keys, folded), numbered.signs)
+    whole = pc.if_else(signed, pc.replace_substring(keys, " ", ""), folded)  # operators are not in WordNet
+    tokens, token_starts, vocabulary = numbered_words(whole, has_words)
+    texts = list(map(unaccented, without_fillers(numbered.key_texts))) if all_pairs else numbered.key_texts
+    # texts with operators are written so that they contain no others
+    apart = pc.replace_substring_regex(pc.utf8_upper(keys), "(.)", "\\1\0")
+    letters = pc.if_else(signed, apart, squeezed_texts(texts))
+    return FilterTables(
+        letters=np.frombuffer("".join(texts_of(letters)).encode(), np.uint8),
+        letter_starts=starts(pc.binary_length(letters).to_numpy()),
+        tokens=np.array(tokens),
+        token_starts=token_starts,
+        scores=word_scores(texts_of(vocabulary), wup_threshold),
+        threshold=wup_threshold,
+        reject_at_threshold=reject_at_threshold,
+        all_pairs=all_pairs,
+        relations=Relations.of(numbered.key_texts if all_pairs else []),
+    )
 
 
 class KeyLists(NamedTuple):
@@ -137,7 +127,8 @@ class KeyLists(NamedTuple):
         """The keys of a list of texts per triplet; null is an empty list."""
         known = pa.array(numbered.key_texts, pa.large_string())
         compared = comparable_keys if numbered.signs else comparable_texts
-        keys = pc.index_in(compared(pc.list_flatten(texts))[0], known)
+        encoded = pc.list_flatten(texts).dictionary_encode()
+        keys = pc.index_in(compared(encoded.dictionary)[0], known).take(encoded.indices)
         sizes = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
         return cls(pc.fill_null(keys, MISSING).to_numpy().astype(np.int32), starts(sizes))
 

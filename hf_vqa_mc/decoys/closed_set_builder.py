@@ -73,7 +73,7 @@ def take_sets(
         if revealed is not None:  # within the smallest groups; by distances within the largest, between any two rows
             near = rows if revealed.is_calibrated else rows._replace(coordinates=rows.coordinates[:, :0])
             among = levels[0 if revealed.is_calibrated else -1]
-            swap_rows(among, partners, revealed, near, indexed.candidates.tables)
+            swap_rows(among, partners, revealed, near, indexed.tables)
         free = own[partners[own, 0] == MISSING]
         alone = np.logical_and.reduce([_without_others(one, rows.targets) for one in [*exact, *levels[-1:]]])
         decoys.closed.left_out[free] = np.where(alone[free], LeftOut.NO_PARTNER, LeftOut.SURPLUS)
@@ -169,7 +169,7 @@ def _without_others(groups: Groups, targets: Int32s) -> Bools:
 
 def _form_all(groups: Groups, size: int, most: float, rows: Rows, partners: Int32s, indexed: IndexedTriplets) -> None:
     n_groups = len(groups[1]) - 1
-    arguments = (groups, size, most * SCALE**2, rows, partners, indexed.candidates.tables)
+    arguments = (groups, size, most * SCALE**2, rows, partners, indexed.tables)
     over_ranges(_form, n_groups, max(n_groups // _TASKS, 1), *arguments)
 
 

@@ -119,7 +119,7 @@ def _take(
         )
         for n_images, n_questions in shapes:
             crossing.question_uses[:] = crossing.image_uses[:] = 0
-            _form(np.empty((n_questions, n_images), np.int64), crossing, indexed.candidates.tables)
+            _form(np.empty((n_questions, n_images), np.int64), crossing, indexed.tables)
         # whose question is asked about other images, and whose image has other questions
         decoys.closed.left_out[own[(of_question[question] > 1) & (of_image[image] > 1)]] = LeftOut.SURPLUS
         done += len(own)

@@ -23,7 +23,6 @@ from hf_vqa_mc.decoys.candidates import (
     MISSING,
     REASONS,
     Bools,
-    Candidates,
     FilterTables,
     Float32s,
     Int32s,
@@ -32,6 +31,7 @@ from hf_vqa_mc.decoys.candidates import (
     NumberedTexts,
     Reason,
     ambiguous,
+    filter_tables,
     holds,
     reason_against,
     starts,
@@ -95,9 +95,10 @@ class IndexedTriplets:
         columns = [column for column in declared if column in table.column_names]
         lists = {name: self.table[name].combine_chunks() for name in columns}
         texts = [self.table["target"].combine_chunks(), *map(pc.list_flatten, lists.values())]
-        numbered, parts = NumberedTexts.number(texts, signs=published)
+        self.candidates, parts = NumberedTexts.number(texts, signs=published)
+        """all distinct texts of targets and published decoys"""
         plausible, reject = settings.preset == "plausible", settings.wup_boundary == "reject"
-        self.candidates = Candidates.of(numbered, settings.wup_threshold, reject, all_pairs=plausible)
+        self.tables = filter_tables(self.candidates, settings.wup_threshold, reject, all_pairs=plausible)
         self.published_texts = pa.array(self.candidates.texts, pa.string())
         none = pa.nulls(table.num_rows, pa.list_(pa.string()))
         self.triplets = Triplets(

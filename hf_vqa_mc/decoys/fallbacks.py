@@ -21,7 +21,7 @@ def take_fallbacks(decoys: DecoyTable, indexed: IndexedTriplets, name: str) -> N
     """
     settings, plausible = indexed.settings, indexed.plausible
     seed_hash = purpose_hash(settings.seed, f"{'' if plausible is None else 'fitting '}fallback:{name}")
-    given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
+    given = KernelInputs(decoys, indexed.triplets, indexed.tables, seed_hash)
     if plausible is not None:
         over_ranges(_take_fitting, indexed.size, _TRIPLETS_PER_TASK, given, plausible, settings.filter_fallback)
         return

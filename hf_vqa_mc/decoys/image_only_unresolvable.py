@@ -29,7 +29,7 @@ def take_iou_decoys(
     by_image, image_starts = pool[np.argsort(images, kind="stable")], starts(np.bincount(images))
     types = indexed.plausible.types if indexed.plausible else np.zeros(indexed.size, np.int32)
     seed_hash = purpose_hash(indexed.settings.seed, "iou")
-    given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
+    given = KernelInputs(decoys, indexed.triplets, indexed.tables, seed_hash)
     over_ranges(_take_iou, len(image_starts) - 1, _IMAGES_PER_TASK, given, by_image, image_starts, types)
 
 
@@ -66,7 +66,7 @@ def _take_random(
         first = {int(triplets.targets[triplet]): triplet for triplet in donors[::-1].tolist()}
         donors = np.array([triplet for text, triplet in reversed(first.items()) if text in unique], np.int64)
     seed_hash = purpose_hash(indexed.settings.seed, "random_frequency" if by_frequency else "random_uniform")
-    given = KernelInputs(decoys, triplets, candidates.tables, seed_hash)
+    given = KernelInputs(decoys, triplets, indexed.tables, seed_hash)
     over_ranges(_take_drawn, len(pool), _TRIPLETS_PER_TASK, given, pool, donors)
 
 

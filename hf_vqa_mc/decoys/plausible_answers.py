@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import scipy
 
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Candidates, Float64s, Int32s, Int64s, Ints
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s, Ints, NumberedTexts
 from hf_vqa_mc.text.many_texts import word_lists
 from hf_vqa_mc.text.normalisation import YES_NO
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -50,7 +50,7 @@ class PlausibleAnswers(NamedTuple):
 
 
 def plausible_answers(
-    candidates: Candidates, targets: Int32s, questions: pa.Array, training: Bools
+    candidates: NumberedTexts, targets: Int32s, questions: pa.Array, training: Bools
 ) -> PlausibleAnswers:
     """Learn types of answers, and sort the training triplets by the beginnings of their comparable questions."""
     beginnings = numbered_beginnings(questions, {TYPED_WORDS, *(n_words for n_words, _ in LEVELS)})

@@ -20,7 +20,7 @@ from hf_vqa_mc.decoys.decoy_table import (
     wants_more,
 )
 from hf_vqa_mc.decoys.rng import below, draw, purpose_hash
-from hf_vqa_mc.decoys.similar_questions import NO_BAG, Neighbours, SimilarQuestions, group_questions
+from hf_vqa_mc.decoys.similar_questions import NO_BAG, Neighbours, QuestionGroups, SimilarQuestions
 
 _ROUNDS = (12, 64, 512)  # neighbouring groups searched per round; the last round searches N
 _GROUPS_PER_TASK = 64
@@ -37,7 +37,7 @@ def take_qou_decoys(
     if indexed.vectors is None:
         raise ValueError("QoU decoys need word vectors")
     n_similar = indexed.settings.n_similar
-    groups = group_questions(indexed.table["question"].take(pool).to_pylist(), indexed.vectors)
+    groups = QuestionGroups(indexed.table["question"].take(pool).to_pylist(), indexed.vectors)
     if not groups.size:
         return
     bags = groups.bags
@@ -46,7 +46,7 @@ def take_qou_decoys(
     no_neighbours = Neighbours(np.empty((groups.size, 0), np.int32), np.empty((groups.size, 0)))
     step = max(_GROUPS_PER_TASK, groups.size // 64)
     seed_hash = purpose_hash(indexed.settings.seed, "qou ties")
-    given = KernelInputs(decoys, indexed.triplets, indexed.candidates.tables, seed_hash)
+    given = KernelInputs(decoys, indexed.triplets, indexed.tables, seed_hash)
     context = (given, (members, bags.member_starts, short), n_similar)
     over_ranges(_take, groups.size, step, np.arange(groups.size, dtype=np.int32), no_neighbours, *context, False)
     index = (indexed.search or SimilarQuestions)(groups)

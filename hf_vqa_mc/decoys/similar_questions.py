@@ -11,7 +11,6 @@ Three things make these cheap:
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hf_vqa_mc.compiled import njit, over_ranges
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Float64s, Int16s, Int32s, Int64s, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Float64s, Int16s, Int32s, Int64s, starts
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
@@ -34,24 +33,15 @@ _KEY = np.dtype(">u4")  # vocabulary index as bytes that sort in the same order
 SEGMENT = 4096  # bags after which the trie restarts, so that a pass can begin near its queries
 
 
-@dataclass(frozen=True, eq=False)
 class WordBags:
-    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1."""
+    """The distinct bags of words of some questions, sorted; questions of a bag have similarity 1.
 
-    of_question: Int32s  # (questions,): the bag of each, or NO_BAG
-    members: Int64s  # indices of the questions of all bags, concatenated
-    member_starts: Int64s  # (bags + 1,)
-    words: Int32s  # vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated
-    word_starts: Int64s  # (bags + 1,)
-    vocabulary: list[str]  # most frequent first
+    Bags with proportional counts are one, as "ha ha" and "ha" have the same direction. Given the distinct words,
+    ``same_as`` returns the index of the word that stands for each, or MISSING for words to leave out; by default each
+    stands for itself.
+    """
 
-    @classmethod
-    def group(cls, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> "WordBags":
-        """Group questions; bags with proportional counts are one, as "ha ha" and "ha" have the same direction.
-
-        Given the distinct words, ``same_as`` returns the index of the word that stands for each, or MISSING for words
-        to leave out; by default each stands for itself.
-        """
+    def __init__(self, questions: Sequence[str], same_as: Callable[[list[str]], Int64s] | None = None) -> None:
         encoded = pa.array(questions, pa.large_string()).dictionary_encode()
         number, first, distinct = numbered_words(*comparable_texts(encoded.dictionary))
         vocabulary = np.array(texts_of(distinct), object)
@@ -60,22 +50,22 @@ class WordBags:
         word = word[word != MISSING]
         counts = np.bincount(word, minlength=len(vocabulary))
         by_count = np.array(sorted(np.flatnonzero(counts), key=lambda one: (-counts[one], vocabulary[one])), np.int64)
+        self.vocabulary: list[str] = vocabulary[by_count].tolist()  # most frequent first
         rank = np.empty(len(vocabulary), np.int64)
         rank[by_count] = np.arange(len(by_count))
         keys = _keys(text, rank[word], len(first) - 1)
         sorted_keys = sorted({key for key in keys if key})
         bag_of = {key: bag for bag, key in enumerate(sorted_keys)}
         bags = np.fromiter((bag_of.get(key, NO_BAG) for key in keys), np.int32, len(keys))
-        of_question = bags[encoded.indices.to_numpy()]
-        members = np.argsort(of_question, kind="stable")[np.count_nonzero(of_question == NO_BAG) :]
-        return cls(
-            of_question=of_question,
-            members=members,
-            member_starts=starts(np.bincount(of_question[members], minlength=len(sorted_keys))),
-            words=np.frombuffer(b"".join(sorted_keys), _KEY).astype(np.int32),
-            word_starts=starts([len(key) // _KEY.itemsize for key in sorted_keys]),
-            vocabulary=vocabulary[by_count].tolist(),
-        )
+        self.of_question: Int32s = bags[encoded.indices.to_numpy()]  # (questions,): the bag of each, or NO_BAG
+        n_without = np.count_nonzero(self.of_question == NO_BAG)
+        self.members: Int64s = np.argsort(self.of_question, kind="stable")[n_without:]
+        """indices of the questions of all bags, concatenated"""
+        of_member = np.bincount(self.of_question[self.members], minlength=len(sorted_keys))
+        self.member_starts = starts(of_member)  # (bags + 1,)
+        self.words: Int32s = np.frombuffer(b"".join(sorted_keys), _KEY).astype(np.int32)
+        """vocabulary indices of all bags' words with repetitions, sorted within each bag, concatenated"""
+        self.word_starts = starts([len(key) // _KEY.itemsize for key in sorted_keys])  # (bags + 1,)
 
     @property
     def size(self) -> int:
@@ -167,26 +157,17 @@ class BagVectors(NamedTuple):
     first: Int32s  # (bags,): the first question of each
 
 
-@dataclass(frozen=True, eq=False)
 class QuestionGroups:
-    """The grouped questions of a pool."""
+    """The questions of a pool by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average vector)."""
 
-    bags: WordBags  # the groups; questions without any word with a vector belong to none
-    arrays: BagVectors
-    lengths: Float64s  # (groups,): norm of the sum of a bag's vectors
-
-    @property
-    def size(self) -> int:
-        """Number of groups."""
-        return self.bags.size
-
-
-def group_questions(questions: Sequence[str], vectors: WordVectors) -> QuestionGroups:
-    """Group questions by their words that have a vector (Chao et al. 2018, Sect. 4.1: the average word vector)."""
-    bags = WordBags.group(questions, partial(_same_vectors, vectors))
-    first = bags.members[bags.member_starts[:-1]].astype(np.int32)
-    arrays = BagVectors(bags.words, bags.word_starts, vectors.rows(bags.vocabulary)[0], first)
-    return QuestionGroups(bags, arrays, _lengths(arrays))
+    def __init__(self, questions: Sequence[str], vectors: WordVectors) -> None:
+        self.bags = WordBags(questions, partial(_same_vectors, vectors))
+        """the groups; questions without any word with a vector belong to none"""
+        first = self.bags.members[self.bags.member_starts[:-1]].astype(np.int32)
+        of_words = vectors.rows(self.bags.vocabulary)[0]
+        self.arrays = BagVectors(self.bags.words, self.bags.word_starts, of_words, first)
+        self.lengths: Float64s = _lengths(self.arrays)  # (groups,): norm of the sum of a bag's vectors
+        self.size = self.bags.size  # number of groups
 
 
 def _same_vectors(vectors: WordVectors, words: list[str]) -> Int64s:
@@ -275,13 +256,20 @@ class SimilarQuestions:
 
     def __init__(self, groups: QuestionGroups) -> None:
         """Build the trie."""
-        longest = _OUTLIER * float(np.median(groups.lengths))
-        usual = (groups.lengths <= longest) & (groups.lengths > 0)
-        largest = float(groups.lengths[usual].max(initial=0.0))
-        self._scale = _FULL_SCALE / largest if largest else 0.0
-        self._groups = groups
-        self._libraries = ThreadpoolController()
-        self._trie = _make_trie(groups, usual, self._scale)
+        bags, lengths, vectors = groups.bags, groups.lengths, groups.arrays.vectors
+        usual = (lengths <= _OUTLIER * float(np.median(lengths))) & (lengths > 0)
+        largest = float(lengths[usual].max(initial=0.0))
+        self._groups, self._libraries = groups, ThreadpoolController()
+        self._scale = scale = _FULL_SCALE / largest if largest else 0.0
+        # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
+        # cancel out), and a few units for the rounding of norms and thresholds
+        word_lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
+        errors = np.diff(bags.word_starts) / 2 + of_bag * scale * (vectors.shape[1] + 2) * 2.0**-24 + 4
+        usual = usual & (errors <= _WIDEST_MARGIN)
+        margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
+        rounded = np.floor(np.where(usual, lengths, 0.0) * scale).astype(np.int16)
+        self._trie = _Trie(*bags.trie(), rounded, margins.astype(np.int16))
 
     def nearest(self, queries: Int32s, k: int) -> Iterator[tuple[Int32s, Neighbours]]:
         """The k groups with the largest cosine to each query, except itself.
@@ -305,20 +293,6 @@ class SimilarQuestions:
         own = directions(queries[lanes], bags)
         word_scores = bags.vectors @ (own * self._scale).T.astype(np.float32)
         _search(queries[lanes], own, word_scores, self._trie, bags, first[lanes], cosines[lanes])
-
-
-def _make_trie(groups: QuestionGroups, usual: Bools, scale: float) -> _Trie:
-    bags = groups.bags
-    sizes = np.diff(bags.word_starts)
-    # half a unit per word, the error of float32 dot products (Higham 2002, Sect. 3.1; relevant where long vectors
-    # cancel out), and a few units for the rounding of norms and thresholds
-    word_lengths = np.linalg.norm(groups.arrays.vectors.astype(np.float64), axis=1)
-    of_bag = np.add.reduceat(word_lengths[bags.words], bags.word_starts[:-1])
-    errors = sizes / 2 + of_bag * scale * (groups.arrays.vectors.shape[1] + 2) * 2.0**-24 + 4
-    usual = usual & (errors <= _WIDEST_MARGIN)
-    margins = np.where(usual, -np.ceil((np.minimum(errors, _WIDEST_MARGIN) + 1) / 2), np.iinfo(np.int16).min)
-    lengths = np.floor(np.where(usual, groups.lengths, 0.0) * scale)
-    return _Trie(*bags.trie(), lengths.astype(np.int16), margins.astype(np.int16))
 
 
 @reading_inline

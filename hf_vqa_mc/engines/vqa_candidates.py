@@ -77,7 +77,7 @@ def vqa_candidates(
     for split in dict.fromkeys(splits.tolist()):
         rows = np.flatnonzero(splits == split)
         mine = targets[rows]
-        bags = WordBags.group(table["question"].take(rows).to_pylist())
+        bags = WordBags(table["question"].take(rows).to_pylist())
         # one more distinct answer than wanted, as one may be the question's own
         near = nearest_answers(bags, keys[mine], N_PLAUSIBLE + 1, progress)
         distinct = mine[np.unique(keys[mine], return_index=True)[1]]

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -27,27 +26,47 @@ FAVOURED = 0.3  # a letter that is picked so much more often than it is correct 
 Bools = NDArray[np.bool_]
 
 
-@dataclass(eq=False)
 class InputFigures:
-    """The results with one input; fractions."""
+    """The results with one input, from the picks by each rule; fractions. The first rule is the method's own."""
 
-    picked: Ints
-    """(rows, rotations): indices in the row's own order, UNPARSED or FAILED, also where a row has fewer rotations"""
-    correct: Bools  # (rows, rotations): whether the target is picked
-    scores: Floats  # (rows,): share of rotations in which the target is picked; NaN without a reply
-    always_correct: Bools  # (rows,): whether the target is picked in every rotation
-    rules: dict[str, Share]  # the accuracy over all rotations by each rule; the first rule is the method's
-    circular: Share | None  # share of rows that are correct in every rotation; None with one
-    sets: Share | None  # share of closed answer sets answered correctly, of those with all replies; None without sets
-    per_type: dict[str, float] | None  # accuracy by question type
-    positions: list[dict[str, Any]]  # how often each position is picked, and how often the target is there
-    kinds: dict[str, dict[str, float]] | None  # how often each kind is picked, and its share of all choices
-    counts: dict[str, int]  # replies, those that name no choice or were cut off, and failures
-    failures: list[str]  # locations and reasons
-    chance: float
-    is_blind: bool
-    gain: Share | None = None
-    """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
+    def __init__(self, done: "Evaluation", name: str, rules: Mapping[str, Ints], failures: list[str]) -> None:
+        clusters, sizes = done.split.clusters[done.rows], done._sizes[:, None]
+        self.picked, targets = next(iter(rules.values())), done.labels[:, None]
+        """(rows, rotations): indices in the own order, UNPARSED or FAILED, also where a row has fewer rotations"""
+        asked = np.asarray(self.picked != FAILED)
+        evaluated = np.asarray(asked.any(1))
+        self.correct: Bools = np.asarray(self.picked == targets)  # (rows, rotations)
+        with np.errstate(invalid="ignore"):
+            scores = {rule: (of == targets).sum(1) / (of != FAILED).sum(1) for rule, of in rules.items()}
+        self.scores: Floats = next(iter(scores.values()))
+        """(rows,): share of rotations in which the target is picked; NaN without a reply"""
+        self.always_correct: Bools = np.asarray((self.correct | ~asked).all(1) & evaluated)  # (rows,)
+        known = {rule: ~np.isnan(of) for rule, of in scores.items()}
+        self.rules = {rule: share(of[known[rule]], clusters[known[rule]]) for rule, of in scores.items()}
+        """the accuracy over all rotations by each rule"""
+        always = self.always_correct[evaluated].astype(float)
+        self.circular = share(always, clusters[evaluated]) if done.rotations > 1 else None
+        """share of rows that are correct in every rotation; None with one"""
+        self.sets = done._sets(evaluated, self.always_correct)
+        """share of closed answer sets answered correctly, of those with all replies; None without sets"""
+        types = [done.questions.types[row] for row in done.rows]
+        self.per_type = mean_by(self.scores[evaluated], list(compress(types, evaluated))) if any(types) else None
+        valid = self.picked >= 0
+        both = {"picked": self.picked, "target": targets}
+        shown: dict[str, Ints] = {what: ((of - done.starts) % sizes)[valid] for what, of in both.items()}
+        self.positions: list[dict[str, Any]] = [
+            {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
+            for at in range(int(sizes.max()))
+        ]
+        """how often each position is picked, and how often the target is there"""
+        self.kinds = done._kinds(self.picked)
+        """how often each kind is picked, and its share of all choices"""
+        counts = {"replies": int(asked.sum()), "unparsed": int((self.picked == UNPARSED).sum())}
+        counts["cut_off"] = sum(done.replies[job].cut_off for job in done.jobs if job.input == name)
+        self.counts, self.failures = {**counts, "failed": len(failures)}, failures  # locations and reasons
+        self.chance, self.is_blind = done.chance, INPUTS[name].is_blind
+        self.gain: Share | None = None
+        """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
 
     @property
     def accuracy(self) -> Share:
@@ -115,7 +134,7 @@ class Evaluation:
             for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
                 index = index_of[job.row], rotations[job.row].index(job.rotation)
                 picked[job.input][rule][index] = order[shown] if shown >= 0 else shown
-        self.inputs = {name: self._of(name, rules, failures[name]) for name, rules in picked.items()}
+        self.inputs = {name: InputFigures(self, name, rules, failures[name]) for name, rules in picked.items()}
         full = self.inputs.get(FULL.name)
         for other in self.inputs.values():
             if full is not None and other is not full:
@@ -126,42 +145,6 @@ class Evaluation:
     def other_rules(self) -> list[str]:
         """The rules of the method except its own."""
         return max((list(one.rules) for one in self.inputs.values()), key=len)[1:]
-
-    def _of(self, name: str, rules: Mapping[str, Ints], failures: list[str]) -> InputFigures:
-        """The figures with an input, of the picks by each rule."""
-        clusters, sizes = self.split.clusters[self.rows], self._sizes[:, None]
-        picked, targets = next(iter(rules.values())), self.labels[:, None]
-        asked, correct = np.asarray(picked != FAILED), np.asarray(picked == targets)
-        evaluated = np.asarray(asked.any(1))
-        with np.errstate(invalid="ignore"):
-            scores = {rule: (of == targets).sum(1) / (of != FAILED).sum(1) for rule, of in rules.items()}
-        own, always = next(iter(scores.values())), np.asarray((correct | ~asked).all(1) & evaluated)
-        types = [self.questions.types[row] for row in self.rows]
-        shown = {
-            what: ((of - self.starts) % sizes)[picked >= 0] for what, of in (("picked", picked), ("target", targets))
-        }
-        positions = [
-            {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
-            for at in range(int(sizes.max()))
-        ]
-        counts = {"replies": int(asked.sum()), "unparsed": int((picked == UNPARSED).sum())}
-        counts["cut_off"] = sum(self.replies[job].cut_off for job in self.jobs if job.input == name)
-        return InputFigures(
-            picked,
-            correct,
-            own,
-            always,
-            rules={rule: share(of[known := ~np.isnan(of)], clusters[known]) for rule, of in scores.items()},
-            circular=share(always[evaluated].astype(float), clusters[evaluated]) if self.rotations > 1 else None,
-            sets=self._sets(evaluated, always),
-            per_type=mean_by(own[evaluated], list(compress(types, evaluated))) if any(types) else None,
-            positions=positions,
-            kinds=self._kinds(picked),
-            counts={**counts, "failed": len(failures)},
-            failures=failures,
-            chance=self.chance,
-            is_blind=INPUTS[name].is_blind,
-        )
 
     def _kinds(self, all_picked: Ints) -> dict[str, dict[str, float]] | None:
         """How often a choice of each kind is picked, and its share of all choices; None without kinds."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -48,21 +47,47 @@ Found = dict[int, frozenset[int] | None]
 """Row to the indices of the choices that a model finds correct; None for a reply that cannot be read."""
 
 
-@dataclass(frozen=True, eq=False)
 class Judgement:
-    """The verdicts of a judge on the decoys of a benchmark."""
+    """The verdicts of a judge on the decoys of a benchmark, as the settings say; see `hf_vqa_mc.judge`."""
 
-    judge: str
-    location: str
-    run: dict[str, Any]  # settings of the run
-    decoys: pd.DataFrame
-    """one row per decoy of the judged rows: row, question_id, choice, kind, question_type ("" where there is none),
-    cluster (number of the image, or of the question), flag by the judge and by wordnet, and label by people if given:
-    UNKNOWN, NO or YES"""
-    n_rows: int  # judged rows
-    unparsed: list[str]  # replies that are no list of choices
-    failures: list[str]  # reasons of rows without a reply
-    benchmark_notes: tuple[str, ...] = ()  # see `Benchmark.notes`
+    def __init__(self, settings: JudgeSettings, progress: Progress) -> None:
+        if settings.output is not None:
+            check_outside(settings.output, "--output", [*settings.paths, *filter(None, [settings.labels])])
+        people = read_verdicts(settings.labels) if settings.labels else None
+        benchmark = load(settings, progress)
+        questions = presented_questions(benchmark, None, hide_answers=False)
+        rows = sampled(questions, settings.sample, settings.seed)
+        found: Found | None = None
+        self.location, self.benchmark_notes, self.n_rows = questions.location, benchmark.notes, len(rows)
+        self.unparsed = list[str]()  # replies that are no list of choices
+        self.failures = list[str]()  # reasons of rows without a reply
+        run: dict[str, Any] = {"version": __version__, "judge": WORDNET, "dataset": public_name(settings.dataset_name)}
+        self.run = run | {"config": benchmark.config, "split": benchmark.test.name}  # settings of the run
+        if settings.model == WORDNET:
+            with RunFolder(settings.output, self.run).open():  # checks and writes the settings
+                if settings.output is not None:
+                    (settings.output / ANSWERS).unlink()  # empty
+        else:
+            found, self.run["max_tokens"] = {}, settings.max_tokens
+            with ExitStack() as stack:
+                model = open_model(settings.model, stack, **settings.model_options)
+                self.run["judge"] = name_of(model)
+                asked = (INSTRUCTION, self.run, settings.output, progress)
+                replies = instructed_replies(model, questions, rows.tolist(), *asked)
+            for row, reply in replies.items():
+                is_read = not (reply.failure or reply.cut_off)
+                found[row] = written_letters(reply.text or "", questions.choices[row]) if is_read else None
+                if reply.failure:
+                    self.failures.append(reply.failure)
+                elif found[row] is None:
+                    self.unparsed.append(reply.text or "")
+        self.judge: str = self.run["judge"]
+        self.decoys = _decoys(benchmark, questions, rows, found)
+        """one row per decoy of the judged rows: row, question_id, choice, kind, question_type ("" where there is
+        none), cluster (number of the image, or of the question), flag by the judge and by wordnet, and label by
+        people if given: UNKNOWN, NO or YES"""
+        if people is not None and settings.labels:
+            self.decoys["label"] = _labels(people, self.decoys, settings.labels)
 
     def verdicts(self) -> list[Verdict]:
         """A verdict on each decoy, for ``vqa-mc remedy --reject``; none for rows without a reply that can be read."""
@@ -109,43 +134,6 @@ class Judgement:
         for name, one in (self.figures["calibration"] or {}).items():
             cells = (f"{what} {interval(one[what.lower()])}" for what in ("precision", "recall", "F1"))
             yield f"Against {one['decoys']:,} labels ({one['correct']:,} correct), {name}: {', '.join(cells)}."
-
-
-def judged(settings: JudgeSettings, progress: Progress) -> Judgement:
-    """Judge a benchmark as the settings say; see `hf_vqa_mc.judge`."""
-    if settings.output is not None:
-        check_outside(settings.output, "--output", [*settings.paths, *filter(None, [settings.labels])])
-    people = read_verdicts(settings.labels) if settings.labels else None
-    benchmark = load(settings, progress)
-    questions = presented_questions(benchmark, None, hide_answers=False)
-    rows = sampled(questions, settings.sample, settings.seed)
-    found: Found | None = None
-    unparsed, failures = list[str](), list[str]()
-    run: dict[str, Any] = {"version": __version__, "judge": WORDNET, "dataset": public_name(settings.dataset_name)}
-    run |= {"config": benchmark.config, "split": benchmark.test.name}
-    if settings.model == WORDNET:
-        with RunFolder(settings.output, run).open():  # checks and writes the settings
-            if settings.output is not None:
-                (settings.output / ANSWERS).unlink()  # empty
-    else:
-        found = {}
-        run["max_tokens"] = settings.max_tokens
-        with ExitStack() as stack:
-            model = open_model(settings.model, stack, **settings.model_options)
-            run["judge"] = name_of(model)
-            replies = instructed_replies(model, questions, rows.tolist(), INSTRUCTION, run, settings.output, progress)
-        for row, reply in replies.items():
-            is_read = not (reply.failure or reply.cut_off)
-            found[row] = written_letters(reply.text or "", questions.choices[row]) if is_read else None
-            if reply.failure:
-                failures.append(reply.failure)
-            elif found[row] is None:
-                unparsed.append(reply.text or "")
-    decoys = _decoys(benchmark, questions, rows, found)
-    if people is not None and settings.labels:
-        decoys["label"] = _labels(people, decoys, settings.labels)
-    about = run["judge"], questions.location, run
-    return Judgement(*about, decoys, len(rows), unparsed, failures, benchmark.notes)
 
 
 def _decoys(benchmark: Benchmark, questions: Questions, rows: Ints, found: Found | None) -> pd.DataFrame:

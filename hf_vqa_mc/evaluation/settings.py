@@ -20,7 +20,7 @@ EVALUATIONS = Path("vqa_mc_evaluations")  # the folder of the command's runs, wh
 
 @settings
 class ModelOptions:
-    """A model of transformers, behind a server, or any object of Python."""
+    """A model of transformers, behind a server, or any object of Python, and the questions that it is asked."""
 
     model: "str | Path | LanguageModel | Callable[[Prompt], str | int]" = option(
         "Folder or name on the Hub of a vision-language or language model, or checkpoint of vqa-mc train; with "
@@ -38,6 +38,14 @@ class ModelOptions:
     batch_size: int = option("Number of questions per forward pass.", default=8, check=AT_LEAST_ONE, panel=ADVANCED)
     concurrency: int = option(
         "Number of simultaneous requests to a server.", default=16, check=AT_LEAST_ONE, panel=ADVANCED
+    )
+    sample: int | None = option(
+        "Ask a random sample of this many questions, with the benchmark's shares of question types.",
+        default=None,
+        check=AT_LEAST_ONE,
+    )
+    seed: int = option(
+        "Random seed of the sample, and of the images of other questions.", default=0, check=SEED, panel=ADVANCED
     )
 
     @property
@@ -89,14 +97,6 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
         panel=ADVANCED,
     )
     max_tokens: int = option("Maximum number of generated tokens.", default=64, check=AT_LEAST_ONE, panel=ADVANCED)
-    sample: int | None = option(
-        "Evaluate a random sample of this many questions, with the benchmark's shares of question types.",
-        default=None,
-        check=AT_LEAST_ONE,
-    )
-    seed: int = option(
-        "Random seed of the sample, and of the images of other questions.", default=0, check=SEED, panel=ADVANCED
-    )
     output: Path | None = option(
         "Folder for report.html, results.json, rows.parquet and the answers; resumed if it has a run with the same "
         "settings. By default vqa_mc_evaluations/NAME-MODEL for the command.",
@@ -133,12 +133,6 @@ class JudgeSettings(ModelOptions, BenchmarkOptions):
         "Table of people's verdicts on these rows, such as a study's: reports precision, recall and F1 of the model.",
         default=None,
     )
-    sample: int | None = option(
-        "Judge a random sample of this many questions, with the benchmark's shares of question types.",
-        default=None,
-        check=AT_LEAST_ONE,
-    )
-    seed: int = option("Random seed of the sample.", default=0, check=SEED, panel=ADVANCED)
     max_tokens: int = option("Maximum number of generated tokens.", default=256, check=AT_LEAST_ONE, panel=ADVANCED)
     output: Path | None = option(
         f"Folder for {VERDICTS}, {RESULTS} and the replies; resumed if it has a run with the same settings. By "

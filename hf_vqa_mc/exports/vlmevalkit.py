@@ -19,16 +19,12 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hf_vqa_mc.data.questions import GROUP, LETTERS, Questions, check_lettered
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports.harness import RECORD, Base64Images, Exported, Harness, base64_images, record, replaced_folder
 from hf_vqa_mc.io.atomic import write_json
 from hf_vqa_mc.io.progress import Progress
-
-if TYPE_CHECKING:
-    pass
 
 HARNESS = "vlmevalkit"
 TURN = 1_000_000  # difference between the index of a question and that of its copy with choices rotated by one

@@ -24,7 +24,7 @@ from typing import Any, ParamSpec, Self
 from filelock import FileLock, Timeout
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_new, check_output, entry_of, files_in, manifest_text
+from hf_vqa_mc.io.outputs import MANIFEST, FolderKind, check_new, check_output, entry_of, files_in
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -226,7 +226,8 @@ class NewFolder(Staged):
             _carry_file(self.path, self.tree, name)
         if self._kind:
             entries = {name: entry_of(self.tree / name) for name in own}
-            (self.tree / MANIFEST).write_text(manifest_text(self._kind.command, entries), "utf-8")
+            manifest = {"command": self._kind.command, "files": dict(sorted(entries.items()))}
+            (self.tree / MANIFEST).write_bytes(json_bytes(manifest, 1))
         with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:
             list(threads.map(_to_disk, (self.tree / name for name in {*files_in(self.tree)} - foreign)))
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -16,7 +17,7 @@ from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.packed import File, opened, text_lines
 
 CHUNK = 1 << 20  # bytes read at a time; records have hundreds to tens of thousands of characters
-BATCH = 1 << 16  # characters of records per batch; larger batches are slower because of Python's garbage collector
+BATCH = 100  # records per batch; larger batches are slower because of Python's garbage collector
 
 _SPACES = re.compile(r"[ \t\n\r]*")
 _IN_NUMBER = "0123456789+-.eE"
@@ -36,7 +37,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  any json value
 
 
 def list_items(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator[list[Any]]:
-    """Iterate over the items of a JSON file's list, plain or packed, in batches of about ``BATCH`` characters.
+    """Iterate over the items of a JSON file's list, plain or packed, in batches of ``BATCH``.
 
     ``key`` is the field that holds the list (None: the file is the list); ``others`` receives the other fields. Raises
     InputError if the file is not JSON, is truncated, or does not hold such a list exactly once.
@@ -45,7 +46,7 @@ def list_items(file: File, key: str | None = None, others: dict[str, Any] | None
         yield from (batch for _, batch in items_of_lists(file, (key,), others))
         return
     with _opened(file) as text:
-        yield from text.batches(text.items("a JSON list"))
+        yield from _batches(text.items("expected a JSON list"))
 
 
 def items_of_lists(
@@ -55,7 +56,7 @@ def items_of_lists(
     fields: list[str] = []
     with _opened(file) as text:
         lists = f"{'a list' if len(keys) == 1 else 'the lists'} {', '.join(map(repr, keys))}"
-        for field in text.field_names(f"a JSON object with {lists}"):
+        for field in text.field_names(f"expected a JSON object with {lists}"):
             if field not in keys:
                 value = text.value()
                 if others is not None:
@@ -63,7 +64,7 @@ def items_of_lists(
             elif field in fields:
                 raise InputError(f"{text.location}: field {field!r} occurs twice")
             else:
-                yield from ((field, batch) for batch in text.batches(text.items(f"a list in field {field!r}")))
+                yield from ((field, batch) for batch in _batches(text.items(f"field {field!r}: expected a list")))
             fields.append(field)
         if missing := [key for key in keys if key not in fields]:
             found = listed([repr(field[:40]) for field in fields], 20) or "none"
@@ -73,7 +74,7 @@ def items_of_lists(
 def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
     """Iterate over the (field, value) pairs of a JSON file's object, in batches; a repeated field is yielded twice."""
     with _opened(file) as text:
-        yield from text.batches((field, text.value()) for field in text.field_names("a JSON object"))
+        yield from _batches((field, text.value()) for field in text.field_names("expected a JSON object"))
 
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
@@ -109,7 +110,12 @@ def _opened(file: File) -> Iterator["_Text"]:
     with opened(file) as (stream, location):
         text = _Text(stream, location)
         yield text
-        text.take("", "nothing after the end of the JSON")
+        text.take("", "expected nothing after the end of the JSON")
+
+
+def _batches(values: Iterator[_Value]) -> Iterator[list[_Value]]:
+    while batch := list(islice(values, BATCH)):
+        yield batch
 
 
 class _Text:
@@ -135,9 +141,9 @@ class _Text:
             self._read_on(CHUNK)
 
     def take(self, mark: str, expected: str = "") -> None:
-        """Consume a mark, which ends or begins the ``expected`` value; raise InputError if there is another."""
+        """Consume a mark; raise InputError if there is another, where perhaps other JSON is ``expected``."""
         if self.peek() != mark:
-            raise self._invalid(f"expected {expected or repr(mark)}")
+            raise self._invalid(expected or f"expected {mark!r}", is_json=bool(expected))
         self._at += len(mark)
 
     def items(self, expected: str) -> Iterator[Any]:
@@ -165,18 +171,6 @@ class _Text:
             yield field
             is_first = False
         self.take("}")
-
-    def batches(self, values: Iterator[_Value]) -> Iterator[list[_Value]]:
-        """Values in batches of about ``BATCH`` characters."""
-        batch: list[_Value] = []
-        begin = self._passed + self._at
-        for value in values:
-            batch.append(value)
-            if self._passed + self._at - begin >= BATCH:
-                yield batch
-                batch, begin = [], self._passed + self._at
-        if batch:
-            yield batch
 
     def value(self) -> Any:  # noqa: ANN401  any JSON value
         """The JSON value that begins here."""
@@ -210,8 +204,8 @@ class _Text:
         self._at = 0
         self._ended = not content
 
-    def _invalid(self, what: str) -> InputError:
+    def _invalid(self, what: str, is_json: bool = False) -> InputError:
         if not self.peek():
             return InputError(f"{self.location}: the JSON is truncated ({what}); download or write it again")
-        found = f"{what}, found {self._window[self._at : self._at + 30]!r}"
-        return InputError(f"{self.location}: not JSON at character {self._passed + self._at:,}: {found}")
+        where = "" if is_json else f"not JSON at character {self._passed + self._at:,}: "
+        return InputError(f"{self.location}: {where}{what}, found {self._window[self._at : self._at + 30]!r}")

@@ -149,11 +149,6 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     return found | {"files": {name: tuple(entry) for name, entry in found["files"].items()}}
 
 
-def manifest_text(command: str, files: Mapping[str, Entry], about: Mapping[str, Any] | None = None) -> str:
-    """The content of a manifest, with other fields ``about`` the files."""
-    return json.dumps({**(about or {}), "command": command, "files": dict(sorted(files.items()))}, indent=1) + "\n"
-
-
 def entry_of(path: Path) -> Entry:
     """Size and sha256 of a file."""
     return path.stat().st_size, sha256_of(path)

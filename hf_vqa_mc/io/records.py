@@ -7,7 +7,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.io.json_stream import items_of_lists, list_items
 from hf_vqa_mc.io.packed import File
 
@@ -57,20 +57,15 @@ class Records:
 
     def column(self, field: str) -> list[Any]:
         """The field's values, of any type."""
-        try:
-            return [row[field] for row in self.rows]
-        except (KeyError, TypeError, IndexError):
-            for position, row in enumerate(self.rows):
-                if not isinstance(row, dict):
-                    raise InputError(
-                        f"{self.location(position)}: expected a JSON object, found {shown(row)}"
-                    ) from None
-                if field not in row:
-                    listed = ", ".join(map(repr, list(row)[:20])) or "none"
-                    raise InputError(
-                        f"{self.location(position)}, field {field!r}: it is missing; the record's fields are {listed}"
-                    ) from None
-            raise
+        for position, row in enumerate(self.rows):
+            if not isinstance(row, dict):
+                raise InputError(f"{self.location(position)}: expected a JSON object, found {shown(row)}")
+            if field not in row:
+                fields = listed(list(map(repr, row)), 20) or "none"
+                raise InputError(
+                    f"{self.location(position)}, field {field!r}: it is missing; the record's fields are {fields}"
+                )
+        return [row[field] for row in self.rows]
 
     def checked(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> list[Any]:
         """The field's values; raises InputError unless all are valid. ``expected`` describes valid ones."""

@@ -21,13 +21,13 @@ from hf_vqa_mc.decoys.candidates import (
     ACCEPTED,
     MISSING,
     Bools,
-    Candidates,
     Float32s,
     Float64s,
     Int32s,
     Int64s,
     Ints,
     NumberedTexts,
+    filter_tables,
     reason_against,
     without_fillers,
 )
@@ -107,7 +107,7 @@ class ReplacementFilters:
         words = rows.vocabulary
         self._rows, self._spaces, self._answers, self._rejected = rows, spaces, answers, rejected
         numbered = NumberedTexts(words.choices, words.keys, words.key_texts, True)
-        self._tables = Candidates.of(numbered, WUP_THRESHOLD, True, all_pairs=True).tables
+        self._tables = filter_tables(numbered, WUP_THRESHOLD, True, all_pairs=True)
         self._content = [tuple(text.split()) for text in without_fillers(words.key_texts)]
         self._words = [tuple(text.split()) for text in words.key_texts]
         self._asked = [frozenset(map(_stem, comparable(question).split())) for question in words.questions]

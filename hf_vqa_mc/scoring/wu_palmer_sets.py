@@ -10,8 +10,7 @@ from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
 from hf_vqa_mc.scoring.scheme import GQA, MULTIPLE_CHOICE, TDIUC, VQA, Scheme
 from hf_vqa_mc.scoring.statistics import mean_of_each
-from hf_vqa_mc.text.similarity import WordScores, exact_word_score, word_scores
-from hf_vqa_mc.text.wu_palmer import reading
+from hf_vqa_mc.text.wu_palmer import WordScores, exact_word_score, reading, word_scores
 
 THRESHOLDS = (0.9, 0.0)  # thresholds that the paper reports
 BELOW_THRESHOLD = 0.1  # factor of similarities below the threshold

@@ -1,6 +1,6 @@
 """Vectors of questions: by a text encoder of transformers, or the average of word vectors; loading of text models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,8 @@ class TextEncoder:
     def __init__(self, name: str) -> None:
         self._tokenizer, self._model = load_text_model(name, "AutoModel", "--question-encoder", "text encoder")
 
-    def encode(self, texts: Sequence[str], report: Callable[[int], None] = lambda done: None) -> Vectors:
-        """float32 (texts, dimensions), with mean square 1 in each row; ``report`` gets the number of texts done."""
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """float32 (texts, dimensions), with mean square 1 in each row."""
         import torch
 
         lengths = np.argsort(np.array([len(text) for text in texts]), kind="stable")  # for little padding
@@ -70,7 +70,6 @@ class TextEncoder:
                 states = self._model(input_ids=batch["input_ids"], attention_mask=mask).last_hidden_state
                 mask = mask[..., None]
                 vectors[rows] = ((states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)).float().numpy()
-                report(first + len(rows))
         return _scaled(vectors)
 
 

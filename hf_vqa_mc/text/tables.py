@@ -1,7 +1,6 @@
-r"""Tables of text cells: in terminals of any width, Markdown and LaTeX; data frames as CSV."""
+"""Tables of text cells: in terminals of any width and Markdown; data frames as CSV."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,18 +15,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FOLDED = 12  # width above which a word of a heading is folded at its underscores
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # after \\ it would begin an argument, and * is a part of \\*
-    "*": "{*}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}
-_NUMBER_SIGNS = re.compile(r"[-<>]")
 
 
 class TextTable(NamedTuple):
@@ -45,10 +32,8 @@ class TextTable(NamedTuple):
         from rich.table import Table
         from rich.text import Text
 
-        unlimited = options.update(max_width=1000)
-        for table in (self._table(stacked=False), self._table(stacked=True)):
-            width = console.measure(table, options=unlimited)
-            if (width.maximum if table.padding[1] else width.minimum) <= options.max_width:
+        for table in (self._table(console, stacked=False), self._table(console, stacked=True)):
+            if console.measure(table, options=options.update(max_width=1000)).minimum <= options.max_width:
                 yield table
                 return
         for row in zip(*self.columns.values(), strict=True):
@@ -57,8 +42,9 @@ class TextTable(NamedTuple):
                 table.add_row(Text(name), Text(cell))
             yield table
 
-    def _table(self, stacked: bool) -> "Table":
+    def _table(self, console: "Console", stacked: bool) -> "Table":
         """A table whose headings of numbers have a word per line."""
+        from rich.measure import measure_renderables
         from rich.table import Table
         from rich.text import Text
 
@@ -68,10 +54,11 @@ class TextTable(NamedTuple):
             is_text = name in self.texts
             words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
             heading = Text(name if is_text else "\n".join(words))
+            cells.append([Text(one.replace(" (", "\n(") if stacked and not is_text else one) for one in column])
+            width = max(measure_renderables(console, console.options, [heading, *cells[-1]]).maximum, 1)
             justify: Literal["left", "right"] = "left" if is_text else "right"
-            least = min(FOLDED, max(map(len, column), default=0)) if is_text else None
+            least = min(width, FOLDED) if is_text else width
             table.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text, min_width=least)
-            cells.append([Text(cell.replace(" (", "\n(") if stacked and not is_text else cell) for cell in column])
         for row in zip(*cells, strict=True):
             table.add_row(*row)
         return table
@@ -90,31 +77,6 @@ class TextTable(NamedTuple):
         with pd.option_context("display.max_colwidth", None):
             html: str = pd.DataFrame(columns).to_html(index=False, max_rows=HTML_ROWS)
         return html
-
-    def to_latex(self) -> str:
-        """The table as a LaTeX ``tabular`` with the rules of the package ``booktabs``."""
-        cells = {
-            name: list(map(latex if name in self.texts else _number, column)) for name, column in self.columns.items()
-        }
-        kinds = "".join("l" if name in self.texts else "r" for name in cells)
-        rows = [f"{' & '.join(line)} \\\\" for line in zip(*cells.values(), strict=True)]
-        heads = f"{' & '.join(map(latex, cells))} \\\\"
-        lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heads, r"\midrule", *rows, r"\bottomrule"]
-        return "\n".join([*lines, r"\end{tabular}", ""])
-
-
-def latex(text: str) -> str:
-    r"""One line of LaTeX that looks like the text.
-
-    >>> print(latex("a_b & 50%"))
-    a\_b \& 50\%
-    """
-    return "".join(_LATEX.get(sign, sign) for sign in one_line(text))
-
-
-def _number(cell: str) -> str:
-    """A cell of a number, with the signs of mathematics."""
-    return _NUMBER_SIGNS.sub(lambda found: f"${found[0]}$", one_line(cell).replace("%", r"\%"))
 
 
 def csv_bytes(frame: "pd.DataFrame") -> bytes:

@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 _TOKEN = re.compile(r"\w(?:\S*\w)?")
@@ -19,13 +19,8 @@ class WordChanges:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
-        """The changes among the fields of a file; those that are missing or not valid are defaults."""
-        first, shuffled, seed = (settings.get(name) for name in ("first_words", "shuffle_words", "seed"))
-        return cls(
-            first if isinstance(first, int) and first > 0 else None,
-            shuffled is True,
-            seed if isinstance(seed, int) else 0,
-        )
+        """The changes among the fields of a file; those that are missing are defaults."""
+        return cls(**{one.name: settings[one.name] for one in fields(cls) if settings.get(one.name) is not None})
 
     def __bool__(self) -> bool:
         return self.first_words is not None or self.shuffle_words

@@ -1,18 +1,22 @@
-"""Wu-Palmer similarity of synsets, words and phrases as numba kernels, and the table of all similar word pairs.
+"""Wu-Palmer similarity (WUP) of words and phrases, bit for bit equal to NLTK's and fast enough for every candidate.
 
-Scores are bit for bit equal to NLTK's. Words are numbers, which `hf_vqa_mc.text.similarity` assigns.
+Chao et al. 2018, Supplement B, eq. 3 and 4. Number the words of many phrases, compute `word_scores` once and call
+`phrase_score` in a numba kernel.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
-from hf_vqa_mc.text.wordnet import starts_of
+from hf_vqa_mc.text.wordnet import load_wordnet, starts_of
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+NEAR_TABLE_FROM = 0.8
+"""From this threshold on pairs are looked up in a table: 2d/(2d + s) >= 0.8 only for path lengths s <= d/2."""
 _BUFFER = 1 << 20  # minimum number of near words found per call of the kernel
 
 
@@ -46,11 +50,41 @@ class WordScores(NamedTuple):
     distances: NDArray[np.uint8]
 
 
+def word_scores(vocabulary: Sequence[str], threshold: float, *, nouns_only: bool = False) -> WordScores:
+    """The similarity of any two words of a vocabulary, exact for phrases that score at least ``threshold``, in [0, 1].
+
+    The words are distinct; a word's number is its index. From a threshold of 0.8 on, word pairs are looked up in a
+    table (milliseconds to prepare); below, they are computed on demand (some hundred times slower). With
+    ``nouns_only``, as in WUPS, a word that is only an adjective has no synsets.
+    """
+    wordnet = load_wordnet()
+    senses = [wordnet.senses(word, nouns_only=nouns_only) for word in vocabulary]
+    exact = WordScores(
+        near_starts=np.empty(0, np.int32),
+        near_words=np.empty(0, np.int32),
+        near_scores=np.empty(0, np.float64),
+        near_masks=np.empty(0, np.uint64),
+        sense_starts=starts_of(list(map(len, senses))),
+        senses=np.array(list(chain.from_iterable(senses)), np.int32),
+        depths=wordnet.depths,
+        min_depths=wordnet.min_depths,
+        reaches=wordnet.reaches,
+        ancestor_starts=wordnet.ancestor_starts,
+        ancestors=wordnet.ancestors,
+        distances=wordnet.distances,
+    )
+    return exact if threshold < NEAR_TABLE_FROM else with_near_words(exact, threshold)
+
+
 @reading_inline
 def phrase_score(
     tokens: NDArray[np.int32], a_start: int, a_end: int, b_start: int, b_end: int, scores: WordScores
 ) -> float:
-    """`phrase_wup` of tokens[a_start:a_end] and tokens[b_start:b_end]; for 0.8 or more, small ones are 0.0."""
+    """Eq. 4 (garbled in the paper's text): the larger of the directed scores of two phrases, in [0, 1].
+
+    The phrases are tokens[a_start:a_end] and tokens[b_start:b_end]. Phrases without words score 1 with each other and
+    0 with others. With a table of near pairs, small scores are 0.
+    """
     if a_start == a_end or b_start == b_end:
         return 1.0 if a_start == a_end and b_start == b_end else 0.0
     forth = directed_score(tokens, a_start, a_end, b_start, b_end, scores)
@@ -110,7 +144,11 @@ def _word_score(word: int, other: int, scores: WordScores) -> float:
 
 @reading
 def exact_word_score(word: int, other: int, scores: WordScores) -> float:
-    """Eq. 3 for two word numbers, for kernels; exact for any threshold of ``scores``."""
+    """Eq. 3: the best s.wup_similarity(o) of NLTK over the noun and adjective synsets s of a word and o of another.
+
+    In [0, 1], not always symmetric, and below 1 for some words with themselves (NLTK's path to an ancestor that is
+    deeper than the synset itself). A word without synsets scores 1 with itself and 0 with others.
+    """
     if scores.sense_starts[word] == scores.sense_starts[word + 1]:
         return 1.0 if word == other else 0.0
     best = 0.0

@@ -12,7 +12,7 @@ from hf_vqa_mc.text.tables import check_suffix, csv_bytes, frame_bytes
 if TYPE_CHECKING:
     from hf_vqa_mc.evaluation.comparison import Comparison, Line
 
-FORMATS = (".md", ".csv", ".tex", ".json", ".html")
+FORMATS = (".md", ".csv", ".json", ".html")
 ROW_FORMATS = (".csv", ".json", ".parquet")
 
 
@@ -49,7 +49,7 @@ class CompareSettings:
         default=None,
     )
     output: Path | None = option(
-        "File for the results, by its suffix: .md, .csv, .tex (LaTeX, booktabs), .json, or .html (a leaderboard).",
+        "File for the results, by its suffix: .md, .csv, .json, or .html (a leaderboard).",
         default=None,
     )
     overwrite: bool = overwrite_option()
@@ -109,18 +109,12 @@ class CompareResult(OutputResult):
 
         return "\n".join(table.to_markdown() for table in text_tables(self.comparison).values())
 
-    def to_latex(self) -> str:
-        """The tables in LaTeX, for the package booktabs, in percent with one decimal."""
-        from hf_vqa_mc.report.comparison import text_tables
-
-        return "\n".join(table.to_latex() for table in text_tables(self.comparison).values())
-
     @property
     def _inputs(self) -> tuple[Path, ...]:
         return self.settings.runs
 
     def _content(self, path: Path) -> bytes:
-        """The content of a file: .md, .csv, .tex, .json or .html."""
+        """The content of a file: .md, .csv, .json or .html."""
         from hf_vqa_mc.report.comparison import comparison_html, text_tables
 
         suffix = check_suffix(path, "path", FORMATS)
@@ -130,7 +124,7 @@ class CompareResult(OutputResult):
             return csv_bytes(self.to_pandas())
         if suffix == ".html":
             return comparison_html(self.comparison, text_tables(self.comparison)).encode()
-        return (self.to_markdown() if suffix == ".md" else self.to_latex()).encode()
+        return self.to_markdown().encode()
 
 
 def _figures(line: "Line") -> dict[str, Any]:

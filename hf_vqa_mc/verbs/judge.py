@@ -85,10 +85,10 @@ def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
         ConnectionError: the Hub or the server cannot be reached; the run can be resumed.
         MissingExtra: ``base_url`` needs the extra ``evaluate``.
     """
-    from hf_vqa_mc.evaluation.judging import judged
+    from hf_vqa_mc.evaluation.judging import Judgement
     from hf_vqa_mc.evaluation.run_folder import ANSWERS
 
-    done = JudgeResult(judged(settings, progress), settings)
+    done = JudgeResult(Judgement(settings, progress), settings)
     if settings.output is None:
         return done
     replies = settings.output / ANSWERS

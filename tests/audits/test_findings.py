@@ -15,9 +15,9 @@ from hf_vqa_mc.scoring.vqa_normalisation import ARTICLES, CONTRACTIONS, NUMBERS,
 from hf_vqa_mc.text.many_texts import comparable_keys
 from hf_vqa_mc.text.normalisation import comparable, words
 from hf_vqa_mc.text.relations import Relations, exclusive
-from hf_vqa_mc.text.similarity import phrase_wup
 from hf_vqa_mc.text.word_vectors import WordVectors
 from tests.audits.planted import HEURISTICS, context_of, ran, split_of, table_of
+from tests.text.single_phrases import phrase_wup
 
 
 def table(*rows):

@@ -18,7 +18,7 @@ from hf_vqa_mc.decoys.rng import below, draw, purpose_hash, shuffled, text_hashe
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.schema import SPLITS
 from hf_vqa_mc.text import normalisation as language
-from hf_vqa_mc.text.similarity import phrase_wup
+from tests.text.single_phrases import phrase_wup
 
 Triplet = Mapping[str, Any]
 Vectors = Mapping[str, Sequence[float]]

@@ -1,6 +1,7 @@
 """Triplet tables and word vectors made up for tests, and what a build makes of them as plain Python."""
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import CHOICE_KINDS
-from hf_vqa_mc.decoys.candidates import Candidates, NumberedTexts
+from hf_vqa_mc.decoys.candidates import NumberedTexts, filter_tables
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import BuiltVariant, build_variants
 from hf_vqa_mc.schema import RELEASED_DECOYS, TRIPLETS, check_triplets
@@ -38,10 +39,10 @@ def triplet_table(triplets: Sequence[Mapping[str, Any]]) -> pa.Table:
     return check_triplets(pa.Table.from_pylist(list(triplets), pa.schema([*TRIPLETS, *released])), "made up")
 
 
-def candidates_of(texts: Sequence[str], wup_threshold: float, reject: bool) -> tuple[Candidates, NDArray[np.int32]]:
+def candidates_of(texts: Sequence[str], wup_threshold: float, reject: bool) -> tuple[Any, NDArray[np.int32]]:
     """Numbered texts with their filter tables, and the number of each."""
     found, (numbers,) = NumberedTexts.number([pa.array(list(texts), pa.string())])
-    return Candidates.of(found, wup_threshold, reject), numbers
+    return SimpleNamespace(**vars(found), tables=filter_tables(found, wup_threshold, reject)), numbers
 
 
 def word_vectors(vectors: Mapping[str, Sequence[float]]) -> WordVectors:

@@ -25,7 +25,7 @@ def take_longest(
     """The longest targets of the pool."""
     texts, targets = indexed.candidates.texts, indexed.triplets.targets
     longest = np.array(sorted(pool.tolist(), key=lambda one: -len(texts[targets[one]])))
-    tables = indexed.candidates.tables
+    tables = indexed.tables
     memory = new_memory(decoys, tables)
     for done, triplet in enumerate(pool.tolist(), 1):
         try_targets(decoys, triplet, longest, indexed.triplets, memory, 0, tables, len(longest))

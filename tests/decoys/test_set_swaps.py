@@ -54,7 +54,7 @@ def leak(partners, propensities, rows):
 def test_sets_stay_valid_and_leak_less(seed):
     indexed, rows, propensities, partners, groups = world(seed)
     before, given = leak(partners, propensities, rows)
-    tables = indexed.candidates.tables
+    tables = indexed.tables
     swap_rows(groups, partners, propensities, rows, tables)
     after, found = leak(partners, propensities, rows)
     assert len(found) == len(given) and len(np.unique(found)) == found.size
@@ -71,7 +71,7 @@ def test_sets_stay_valid_and_leak_less(seed):
 
 def test_repeated_until_nothing_changes_no_exchange_of_two_rows_would_decrease_the_leak():
     indexed, rows, propensities, partners, groups = world(9, n_rows=24, extra=0)
-    tables, before = indexed.candidates.tables, None
+    tables, before = indexed.tables, None
     while before is None or (before != partners).any():
         before = partners.copy()
         swap_rows(groups, partners, propensities, rows, tables)
@@ -96,11 +96,11 @@ def test_sets_of_a_single_question_and_sets_in_several_groups_are_kept():
     indexed, rows, propensities, partners, _ = world(3)
     before = partners.copy()
     across = np.arange(len(partners)), np.arange(0, len(partners) + 1, 1)
-    swap_rows(across, partners, propensities, rows, indexed.candidates.tables)
+    swap_rows(across, partners, propensities, rows, indexed.tables)
     assert (partners == before).all()
     same = rows._replace(questions=np.zeros(len(partners), np.int32), images=np.arange(len(partners), dtype=np.int32))
     whole = np.arange(len(partners)), np.array([0, len(partners)])
-    swap_rows(whole, partners, propensities, same, indexed.candidates.tables)
+    swap_rows(whole, partners, propensities, same, indexed.tables)
     assert (partners == before).all()
 
 
@@ -109,6 +109,6 @@ def test_rows_join_only_near_ones():
     indexed, rows, propensities, partners, _ = world(5, far=far)
     whole = np.arange(len(partners)), np.array([0, len(partners)])
     before = partners.copy()
-    swap_rows(whole, partners, propensities, rows, indexed.candidates.tables)
+    swap_rows(whole, partners, propensities, rows, indexed.tables)
     assert (partners != before).any()
     assert set(partners[far].ravel().tolist()) == set(far)

@@ -11,7 +11,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hf_vqa_mc.decoys.similar_questions import NO_BAG, SEGMENT, SimilarQuestions, group_questions
+from hf_vqa_mc.decoys.similar_questions import NO_BAG, SEGMENT, QuestionGroups, SimilarQuestions
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 from tests.decoys.literal_method import TIE
@@ -25,7 +25,7 @@ class BruteForce:
     """The groups of some questions, and their normed average word vectors, made of the questions' words."""
 
     def __init__(self, questions: Sequence[str], vectors: WordVectors) -> None:
-        self.groups = group_questions(questions, vectors)
+        self.groups = QuestionGroups(questions, vectors)
         self.first = np.full(self.groups.size, len(questions))
         np.minimum.at(self.first, self.groups.bags.of_question[self.groups.bags.members], self.groups.bags.members)
         self.directions = np.zeros((self.groups.size, vectors.dim))
@@ -138,12 +138,12 @@ def test_outliers_are_found_as_by_brute_force(name: str, alone: bool) -> None:
 def test_questions_of_the_same_words_are_one_group_and_those_without_a_vector_none() -> None:
     vectors = word_vectors({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 0.0], "nil": [0.0, 0.0]})
     questions = ["a b", "B, a!", "a a b b", "c b", "a b unheard nil", "a a b", "unheard", "nil", "…", "a", "a c"]
-    of_question = group_questions(questions, vectors).bags.of_question.tolist()
+    of_question = QuestionGroups(questions, vectors).bags.of_question.tolist()
     assert len(set(of_question[:5])) == 1
     assert of_question[6:9] == [NO_BAG] * 3
     assert of_question[9] == of_question[10]
     assert len({of_question[0], of_question[5], of_question[9]}) == 3
-    groups = group_questions(questions, vectors)
+    groups = QuestionGroups(questions, vectors)
     by_group = np.split(groups.bags.members, groups.bags.member_starts[1:-1])
     for group, members in enumerate(by_group):
         assert members.tolist() == [n for n, other in enumerate(of_question) if other == group]

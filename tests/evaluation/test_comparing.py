@@ -204,13 +204,11 @@ def test_score_writes_what_is_compared(tmp_path):
 def test_files_are_written_by_suffix(runs, tmp_path):
     result = vm.compare([runs / "weak", runs / "strong"], by="question_type", output=tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text()) == json.loads(json.dumps(result.to_dict()))
-    for suffix in ("csv", "md", "tex", "html"):
+    for suffix in ("csv", "md", "html"):
         result.save(tmp_path / f"c.{suffix}")
     rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
     assert len(rows) == 6 and rows[1]["gained"] == str(result.to_pandas().gained[1])
     assert (tmp_path / "c.md").read_text() == result.to_markdown()
-    assert (tmp_path / "c.tex").read_text().count("\\toprule") == 2
-    assert "question\\_type" in result.to_latex()
     assert "Leaderboard" in (tmp_path / "c.html").read_text()
     with pytest.raises(vm.InputError, match="exists"):
         result.save(tmp_path / "c.md")
@@ -239,13 +237,10 @@ def test_hostile_names_stay_text(tmp_path):
     paths = [write_run(tmp_path / f"r{at}", numbered([at % 2, 1, 0]), range(3), f"{text} {at}")
              for at, text in enumerate(texts)]  # fmt: skip
     result = vm.compare(paths)
-    for suffix in ("csv", "md", "tex", "html", "json"):
+    for suffix in ("csv", "md", "html", "json"):
         result.save(tmp_path / f"c.{suffix}")
     lines = result.to_markdown().splitlines()
     assert len(lines) == 2 + len(texts) and "<script" not in "".join(lines).replace("\\<", "")
-    table = [line for line in result.to_latex().splitlines() if line.endswith("\\\\")]
-    assert len(table) == 1 + len(texts)
-    assert r"{[}a] \textbackslash{}\textbackslash{} \& \textbackslash{}input\{x\}" in result.to_latex()
     rows = list(csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines()))
     assert [row["run"] for row in rows if "1+1" in row["run"]] == ["'=1+1 12"]
     page = (tmp_path / "c.html").read_text("utf-8")

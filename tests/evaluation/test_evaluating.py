@@ -242,7 +242,7 @@ def test_a_model_that_always_picks_a_letter_is_described_and_its_next_step_are_a
     page = (tmp_path / "run" / "report.html").read_text("utf-8")
     for text in (repr(result), page):
         assert "With full, the model picks C in 100.0% of its answers; it is correct in 25.0%." in text
-    given = "max_tokens=9, seed=3, inputs=('full', 'no-image'), rotations='all'"
+    given = "seed=3, max_tokens=9, inputs=('full', 'no-image'), rotations='all'"
     assert f"hf_vqa_mc.evaluate(dataset, model='MODEL', {given})" in repr(result)
     assert "That is not significantly above chance." in page
     assert "Seeing everything makes no significant difference: 0.0 points." in page

@@ -93,7 +93,7 @@ def test_several_lists_are_read_in_the_order_of_the_file(
         (b"[1]", "expected a JSON object with the lists 'images', 'annotations', 'categories', found '.1.'"),
         (b'{"images": [], "categories": []}', "field 'annotations', found the fields 'images', 'categories'$"),
         (b'{"images": [1], "annotations": [2], "images": [3], "categories": []}', "field 'images' occurs twice"),
-        (b'{"images": [1], "annotations": {}, "categories": []}', "expected a list in field 'annotations', found"),
+        (b'{"images": [1], "annotations": {}, "categories": []}', "field 'annotations': expected a list, found"),
         (b'{"images": [1], "annotations": [2', "truncated .expected ','"),
         (b'{"images": [], "annotations": [], "categories": []} 1', "expected nothing after the end of the JSON"),
     ],

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.scoring.wu_palmer_sets import wups
-from hf_vqa_mc.text.similarity import wup
 from tests.scoring.literal_wups import Similarity, literal_wups
 from tests.text.make_tables import open_wordnet
+from tests.text.single_phrases import wup
 
 ITEMS = (
     "cat dog dogs Mice mouse lady woman paris london two three black white red crimson abator zzz with hot_dog "

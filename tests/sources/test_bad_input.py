@@ -22,7 +22,7 @@ QUESTIONS = "MultipleChoice_mscoco_val2014_questions.json"
 ANNOTATIONS = "mscoco_val2014_annotations.json"
 SPOILT_JSON: list[tuple[str, str, Spoil, str]] = [
     ("visual7w", TELLING, drop("images"), r"expected a field 'images', found the fields 'dataset'"),
-    ("visual7w", TELLING, put("images", to={}), r"expected a list in field 'images', found '\{"),
+    ("visual7w", TELLING, put("images", to={}), r"field 'images': expected a list, found '\{"),
     ("visual7w", TELLING, put("images", to=[]), r"expected records in the list 'images', found none"),
     ("visual7w", TELLING, put("images", 2, to=7), r"images\[2\]: expected a JSON object, found 7"),
     ("visual7w", TELLING, drop("images", 2, "qa_pairs"), r"images\[2\], field 'qa_pairs': it is missing"),

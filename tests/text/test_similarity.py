@@ -11,9 +11,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from hf_vqa_mc.text import wu_palmer
-from hf_vqa_mc.text.similarity import WordScores, phrase_score, phrase_wup, word_scores, wup
 from hf_vqa_mc.text.wordnet import load_wordnet
-from hf_vqa_mc.text.wu_palmer import _fill_near, _synset_score, directed_score
+from hf_vqa_mc.text.wu_palmer import WordScores, _fill_near, _synset_score, directed_score, phrase_score, word_scores
+from tests.text.single_phrases import phrase_wup, wup
 
 HIGH_THRESHOLDS = (0.8, 0.85, 0.9, 0.95, 1.0)
 

@@ -176,7 +176,7 @@ def complementary(
 
 def _estimates(questions: list[str], answers: list[str], images: Int32s, near: Nearest) -> tuple[Float64s, Float64s]:
     """The probability that the answer differs, and the evidence of the estimate, float64 (questions, candidates)."""
-    candidates, bags = near.images[images], WordBags.group(questions)
+    candidates, bags = near.images[images], WordBags(questions)
     keys = pd.factorize(np.array([comparable(text) for text in answers], object))[0].astype(np.int32)
     reach = near.distances.mean(axis=1) if near.distances.shape[1] else np.zeros(len(near.distances))
     of_image, image_starts = np.argsort(images, kind="stable"), starts(np.bincount(images, minlength=len(near.images)))
