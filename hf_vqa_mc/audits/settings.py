@@ -39,7 +39,7 @@ class ProbeSettings:
     )
     seed: int = option("Random seed.", default=0, check=SEED, panel=ADVANCED)
     probe_rows: int = option(
-        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, cli=False
+        "Maximum number of rows used to train each probe.", default=20_000, check=AT_LEAST_ONE, panel=ADVANCED
     )
 
     def __post_init__(self) -> None:

@@ -98,7 +98,8 @@ class SurveyResult(OutputResult):
         from hf_vqa_mc.report.pages import rendered, table_values
         from hf_vqa_mc.report.plain_text import plain
 
-        table = table_values("Benchmarks", self.table.columns, self.table.texts)
+        rows = zip(*self.table.columns.values(), strict=True)
+        table = table_values("Benchmarks", self.table.columns, rows, self.table.texts)
         return rendered("survey.html.jinja", {"table": table, "notes": [*NOTES, *map(plain, problems)]}).encode()
 
 
