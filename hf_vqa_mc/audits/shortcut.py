@@ -265,8 +265,12 @@ def verdict(found: Sequence[Gain], chance: float, images: int = 0, missing: Sequ
         f"{len(alarms)} of {counted(len(tested), 'shortcut')}{where} {'is' if len(alarms) == 1 else 'are'} {above}",
         "For a benchmark without shortcuts, at most one of 40 audits would find any.",
     ]
+    of_choices = max((one.estimate.gain for one in alarms if one.sees is ProbeInputs.CHOICES), default=0.0)
     for sees in ProbeInputs:
-        if best := next((one for one in alarms if one.sees is sees), None):
+        best = next((one for one in alarms if one.sees is sees), None)
+        if best and (
+            sees is ProbeInputs.CHOICES or best.estimate.gain > of_choices
+        ):  # else the choices reveal as much
             sentences.append(
                 f"{sees.without.capitalize()}, {percent(best.estimate.accuracy)} of {best.rows} are answered "
                 f"correctly ({best.name}, {points(best.estimate.gain)} points)."
