@@ -184,7 +184,7 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
     result = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, output=tmp_path / "audit")
     *_, step = result.report()
     assert step.why == (
-        "No images, 20.0 rows per distinct answer, a leak of 50 points, of which a repair leaves a large part: change "
+        "No images, 20.0 rows per distinct answer, a leak of 38 points, of which a repair leaves a large part: change "
         "the fewest decoys"  # one answer is correct in most rows, so few of them fit into closed sets
     )
     assert step.command.endswith("b.jsonl --output b-remedied.jsonl")
