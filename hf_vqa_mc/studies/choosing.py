@@ -3,10 +3,13 @@
 Required may be knowledge that is not in the image, or an age (Antol et al. 2015, Sect. 4.3).
 """
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from scipy.stats import spearmanr
 
 from hf_vqa_mc.data.verdicts import BAD_QUESTION, CORRECT, UNSURE, WRONG, Verdict, write_verdicts
 from hf_vqa_mc.studies import measures
@@ -18,6 +21,8 @@ VERDICTS = "verdicts.parquet"
 WORKERS = 3  # annotators per question (Chao et al. 2018, Sect. 5.2)
 COMMONSENSE, AGE = "commonsense", "age"
 AGES = ("toddler (3-4)", "younger child (5-8)", "older child (9-12)", "teenager (13-17)", "adult (18+)")
+MEAN_AGES = (3.5, 6.5, 10.5, 15.0, 18.0)
+"""Years for the mean age of a question: the middle of each group, and 18 for adults; ours, as the paper gives none."""
 YES = 0  # index of yes in the options of COMMONSENSE
 VOTES = (3, 6)  # votes for yes, of ten, from which on a question requires common sense (47.43% and 18.14% of VQA's)
 
@@ -66,7 +71,9 @@ CONDITIONS = StudyKind(
 
 
 def _required(answered: Sequence[Answered]) -> Outcome:
+    """Also the mean age of each question, and the rank correlation of age and common sense (0.58 in the paper)."""
     table, items = [], []
+    required: dict[str, dict[str, float]] = {COMMONSENSE: {}, AGE: {}}
     for condition, found in by_condition(answered).items():
         questions, options = by_item(found), REQUIREMENTS.condition(condition).options
         chosen = Counter(one.value for one in found)
@@ -75,9 +82,22 @@ def _required(answered: Sequence[Answered]) -> Outcome:
         if condition == COMMONSENSE:
             yes = [sum(one.value == YES for one in answers) for answers in questions.values()]
             row |= {f"questions_with_{least}_yes": sum(n >= least for n in yes) / len(yes) for least in VOTES}
+        years = MEAN_AGES if condition == AGE else tuple(float(index == YES) for index in range(len(options)))
+        required[condition] = {name: statistics.mean(years[one.value] for one in of) for name, of in questions.items()}
+        if condition == AGE:
+            row["mean_age"] = statistics.mean(required[AGE].values())
         table.append(row)
-        items += [{"condition": condition, **votes(answers, options)} for answers in questions.values()]
-    return Outcome({"conditions": table}, table, items, bars=vote_bars)
+        items += [
+            {"condition": condition, **votes(of, options), "mean": required[condition][name]}
+            for name, of in questions.items()
+        ]
+    both = [name for name in required[COMMONSENSE] if name in required[AGE]]
+    figures: dict[str, Any] = {"conditions": table}
+    ranked = [[of[name] for name in both] for of in required.values()]
+    if all(len(set(one)) > 1 for one in ranked):
+        correlation = float(spearmanr(*ranked).statistic)
+        figures["age_and_commonsense"] = {"questions": len(both), "rank_correlation": correlation}
+    return Outcome(figures, table, items, bars=vote_bars)
 
 
 KNOWLEDGE = "Does answering this question require knowledge that is not in the image?"

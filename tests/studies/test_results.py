@@ -133,6 +133,23 @@ def test_requirements_by_votes(tmp_path):
     assert rows["commonsense"]["questions_with_3_yes"] >= rows["commonsense"]["questions_with_6_yes"]
 
 
+def test_mean_ages_are_correlated_with_common_sense(tmp_path):
+    def value(annotator, item, condition):
+        number = int("".join(filter(str.isdigit, item.question_id)) or 0)
+        return number % 5 if condition == "age" else int(number % 5 < 2)  # 0 is yes
+
+    done = vm.study_results(answered(worlds.new_study(tmp_path, "requirements"), value, 20))
+    found, items = done.to_dict(), done.to_pandas()
+    ages = items[items.condition == "age"].set_index("question_id")["mean"]
+    sense = items[items.condition == "commonsense"].set_index("question_id")["mean"]
+    assert set(ages) <= {3.5, 6.5, 10.5, 15.0, 18.0} and set(sense) == {0.0, 1.0}
+    row = next(row for row in found["conditions"] if row["condition"] == "age")
+    assert row["mean_age"] == pytest.approx(ages.mean())
+    expected = ages.rank().corr(sense.reindex(ages.index).rank())
+    assert found["age_and_commonsense"] == {"questions": len(ages), "rank_correlation": pytest.approx(expected)}
+    assert expected > 0.7
+
+
 def test_annotators_who_fail_the_attention_checks_do_not_count(tmp_path):
     path = worlds.new_study(tmp_path, conditions="full", per_page=4)
     with closing(Study(path)) as study:
