@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.benchmark import Split
+from hf_vqa_mc.audits.rows import number_rows
+from hf_vqa_mc.data.benchmark import Benchmark, Split
 from hf_vqa_mc.data.cells import unpacked_list
 from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.decoys import CHOICE_KINDS, TARGET
+from hf_vqa_mc.decoys.statistics import decoys_per_row, occurrences, prior_rule
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.report.plain_text import plain
 from hf_vqa_mc.scoring import SCHEMES
@@ -40,6 +42,7 @@ class Example:
     choices: list[str]
     label: int  # index of the target in ``choices``
     kinds: Sequence[str] = ()  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
+    priors: Sequence[float] = ()  # P(correct | choice) of each choice, see `choice_priors`; empty if not computed
     origins: Sequence[str] = ()  # of each choice: the question that it answers, or ``FALLBACK``; empty if unknown
     picked: int | None = None  # index of the choice that a model or a probe picks
     bias: float | None = None  # P(target) by the probes that see no image, in [0, 1]
@@ -69,6 +72,7 @@ class Example:
         return {
             "letter": letter(index) if len(self.choices) > 1 else "",  # "" for the answer of an open-ended question
             "text": plain(self.choices[index], CHOICE),
+            "prior": f"{self.priors[index]:.2f}" if len(self.priors) else "",
             "kind": self.kind(index),
             "origin": plain(self.origin(index), ORIGIN),
             "target": index == self.label,
@@ -109,8 +113,12 @@ def examples_of(
     bias: Mapping[int, float] | None = None,
     notes: Mapping[int, str] | None = None,
     attentions: Mapping[str, NDArray[np.float64]] | None = None,
+    priors: NDArray[np.float64] | None = None,
 ) -> list[Example]:
-    """Rows of a split as examples; picks, bias and notes are by row, attentions (n, n), x first, by question id."""
+    """Rows of a split as examples; picks, bias and notes are by row, attentions (n, n), x first, by question id.
+
+    ``priors`` are those of `choice_priors`.
+    """
     found = split.rows.take(pa.array(rows, pa.int64())).to_pylist()
     names = ("question_id", "question", "question_type", "choices", "label")
     return [
@@ -118,6 +126,7 @@ def examples_of(
             **{name: columns[name] for name in names},
             kinds=columns["choice_kinds"],
             origins=_origins(split, row, len(columns["choices"])),
+            priors=() if priors is None else priors[row].tolist(),
             picked=(picked or {}).get(row),
             bias=(bias or {}).get(row),
             note=(notes or {}).get(row, ""),
@@ -126,6 +135,21 @@ def examples_of(
         )
         for row, columns in zip(rows, found, strict=True)
     ]
+
+
+def choice_priors(benchmark: Benchmark) -> NDArray[np.float64]:
+    """(rows, choices): P(correct | choice) of the evaluated split (Chao et al. 2018, eq. 2, as in Figure 1).
+
+    It is counted in the training split if there is one, else in the evaluated one.
+    """
+    splits = {name: one.rows for name, one in benchmark.splits.items() if name in ("train", benchmark.evaluated)}
+    numbered = number_rows(splits)
+    rows, counted = numbered[benchmark.evaluated], numbered["train" if benchmark.train else benchmark.evaluated]
+    known = prior_rule(*occurrences(counted.keys, len(rows.vocabulary.key_texts)), decoys_per_row(counted.keys))
+    row, column = rows.valid.nonzero()
+    found = np.zeros(rows.valid.shape)
+    found[row, rows.positions[row, column]] = known[rows.keys[row, column]]
+    return found
 
 
 def picks_of(split: Split, predictions: Path) -> dict[int, int]:

@@ -104,6 +104,8 @@ def preview_html(title: str, examples: Sequence[Example]) -> str:
     A model's pick is marked by a tick if correct, else by a cross; its attention is drawn on the image.
     """
     facts = {"questions": count(len(examples))}
+    if any(len(example.priors) for example in examples):
+        facts["in brackets"] = "P(correct | choice), eq. 2 of Chao et al. 2018"
     if rights := [example.picked == example.label for example in examples if example.picked is not None]:
         share = percent(sum(rights) / len(rights), 0)
         facts["model accuracy"] = f"{share} ({sum(rights):,} of {len(rights):,})"

@@ -135,7 +135,14 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.io.outputs import check_output_files
     from hf_vqa_mc.io.redaction import public_name
-    from hf_vqa_mc.report.examples import answered_examples, attentions_of, drawn_rows, examples_of, picks_of
+    from hf_vqa_mc.report.examples import (
+        answered_examples,
+        attentions_of,
+        choice_priors,
+        drawn_rows,
+        examples_of,
+        picks_of,
+    )
 
     inputs = [*settings.paths, *filter(None, [settings.predictions, settings.attentions])]
     check_output_files({"--output": settings.output}, inputs, settings.overwrite)
@@ -159,6 +166,7 @@ def preview(settings: PreviewSettings, progress: Progress) -> PreviewResult:
         ids = split.rows["question_id"].take(rows).to_pylist()
         picked = picks_of(split, settings.predictions) if settings.predictions else {}
         attentions = attentions_of(ids, split.location, settings.attentions) if settings.attentions else {}
-        examples = examples_of(split, rows, picked=picked, attentions=attentions)
+        priors = choice_priors(benchmark)
+        examples = examples_of(split, rows, picked=picked, attentions=attentions, priors=priors)
     title = ", ".join(filter(None, [public_name(settings.dataset_name), config, name]))
     return PreviewResult(title, examples, settings, notes).saved(settings)
