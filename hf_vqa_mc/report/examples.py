@@ -42,7 +42,6 @@ class Example:
     choices: list[str]
     label: int  # index of the target in ``choices``
     kinds: Sequence[str] = ()  # kind of each choice, of `decoys.CHOICE_KINDS`; empty if unknown
-    priors: Sequence[float] = ()  # P(correct | choice) of each choice, see `choice_priors`; empty if not computed
     origins: Sequence[str] = ()  # of each choice: the question that it answers, or ``FALLBACK``; empty if unknown
     picked: int | None = None  # index of the choice that a model or a probe picks
     bias: float | None = None  # P(target) by the probes that see no image, in [0, 1]
@@ -50,6 +49,7 @@ class Example:
     note: str = ""  # the reason why it is shown, a filter of the report
     unreadable: str = ""  # why the image cannot be read; "" if it can, or if there is none
     attention: NDArray[np.float64] | None = field(default=None, compare=False)  # (n, n): to the image, x first
+    priors: Sequence[float] = ()  # P(correct | choice) of each choice, see `choice_priors`; empty if not computed
 
     def kind(self, index: int) -> str:
         """The group of a choice: a key of `kind_legends`."""
