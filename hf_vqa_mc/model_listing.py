@@ -65,7 +65,7 @@ MODELS = ModelListing(
         "hiecoatt-answers": "hf_vqa_mc.models.hie_co_attention:HIE_CO_ATTENTION_ANSWERS",
         "bottom-up": "hf_vqa_mc.models.bottom_up:BOTTOM_UP",
         "nmn": "hf_vqa_mc.models.module_network:NMN",
-        "rau": "hf_vqa_mc.models.answering_units:RAU",
+        "rau": "hf_vqa_mc.models.recurrent_answering_units:RAU",
         "mac": "hf_vqa_mc.models.mac:MAC",
         "counter-example": "hf_vqa_mc.models.counter_example:COUNTER_EXAMPLE",
         "lstm": "hf_vqa_mc.models.question_lstm:LSTM",

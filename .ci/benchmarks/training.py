@@ -70,7 +70,7 @@ def _plain(output: Path, dataset: str, batch_size: int) -> float:
     known = {text: index for index, text in enumerate(answers_of(network))}
     rows = zip(table["question"], table["choices"], table["label"], strict=True)
     kept = [(question, known[choices[label]]) for question, choices, label in rows]
-    tensors = dict(processor([question for question, _ in kept]))
+    tensors = dict(processor(text=[question for question, _ in kept]))
     tensors["labels"] = torch.tensor([label for _, label in kept])
     optimizer = torch.optim.Adam(network.parameters(), 0.001)
     network.train()

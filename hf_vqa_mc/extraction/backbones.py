@@ -66,17 +66,12 @@ class FeatureKind:
         return IMAGE_INPUTS[2 if self.regions is not None else self.grid is not None]
 
     @property
-    def is_imported(self) -> bool:
-        """Whether the features were imported, not computed."""
-        return self.revision == IMPORTED
-
-    @property
     def folder_name(self) -> str:
         """The name of the folder of such features."""
         parts = [file_name(self.backbone), self.revision[:12], f"grid{self.grid}" if self.grid else ""]
         if self.regions is not None:
             of = self.regions
-            parts.append("regions" if self.is_imported else f"{of.fewest}to{of.most}at{of.threshold:g}")
+            parts.append("regions" if self.revision == IMPORTED else f"{of.fewest}to{of.most}at{of.threshold:g}")
         parts.append(self.precision)
         return "-".join(part for part in parts if part and part != "float32")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hf_vqa_mc.data.dataset_images import DatasetImages
 from hf_vqa_mc.errors import InputError, listed
@@ -37,18 +36,16 @@ class FeaturesResult(Result):
     missing: list[str] = field(default_factory=list)  #: image_ids
     broken: dict[str, str] = field(default_factory=dict)  #: image_id to the reason why the image cannot be decoded
     views: dict[str, Box] = field(default_factory=dict)  #: image_id to the part of the image that a grid covers
-    region_counts: tuple[int, int] | None = None  #: minimum and maximum number of regions per image
 
     def report(self) -> Iterator[str]:
         """Counts, skipped images and the folder."""
         kind = self.kind
-        size = f"{kind.dim:,} dimensions"
-        shape = size if kind.grid is None else f"{kind.grid}x{kind.grid} cells of {size}"
-        if self.region_counts is not None:
-            fewest, most = self.region_counts
-            shape = f"{most} regions of {size}" if fewest == most else f"{fewest} to {most} regions of {size}"
-        verb, source = ("imported", "from ") if kind.is_imported else ("encoded", "")
-        revision = "" if kind.is_imported else f" at revision {kind.revision[:12]}"
+        parts = f"up to {kind.regions.most} regions of " if kind.regions else ""
+        parts = f"{kind.grid}x{kind.grid} cells of " if kind.grid else parts
+        shape = f"{parts}{kind.dim:,} dimensions"
+        is_imported = kind.revision == IMPORTED
+        verb, source = ("imported", "from ") if is_imported else ("encoded", "")
+        revision = "" if is_imported else f" at revision {kind.revision[:12]}"
         found = f"{len(self.images):,} images, {self.computed:,} of them {verb} now: {shape} each ({kind.precision})"
         yield f"{found}, {source}{kind.backbone}{revision}."
         broken = [f"{image_id} ({reason})" for image_id, reason in self.broken.items()]
@@ -64,7 +61,6 @@ class FeaturesResult(Result):
             **self.kind.as_json(),
             "images": len(self.images),
             "distinct": len(set(self.images.values())),
-            **({} if self.region_counts is None else {"regions_per_image": list(self.region_counts)}),
             "computed": self.computed,
             "missing": self.missing,
             "broken": self.broken,
@@ -168,7 +164,7 @@ def import_regions(
 def _indexed(
     done: FeaturesResult, store: FeatureStore, of_dataset: DatasetImages, location: str, about: dict[str, Any]
 ) -> FeaturesResult:
-    """Write the index and count the regions; raises InputError if no image has features."""
+    """Write the index; raises InputError if no image has features."""
     if not done.images:
         raise _unusable(location, len(done.missing) + len(done.broken), done.missing, done.broken)
     dataset, config = of_dataset.dataset, of_dataset.config
@@ -176,8 +172,6 @@ def _indexed(
     of = {"dataset": name, "config": config, "missing": done.missing, "broken": done.broken}
     done.folder = store.folder / file_name(f"{name}-{config}")
     write_index(done.folder, done.kind, done.images, of | about)
-    if counts := store.region_counts(set(done.images.values())):
-        done.region_counts = min(counts), max(counts)
     return done
 
 
@@ -214,7 +208,10 @@ def _encode(
                 if new and (len(new) == model.batch_size or number == len(wanted)):
                     features = model.encode_prepared([prepared for _, prepared in new.values()])
                     for (image_hash, (name, _)), of_image in zip(new.items(), features, strict=True):
-                        _check_features(of_image, model.kind, name)
+                        values = of_image.features if isinstance(of_image, Regions) else of_image
+                        if not np.isfinite(values).all():
+                            fault = f"gives non-finite features for image_id {name!r}; remove the image"
+                            raise InputError(f"{model.kind.backbone} {fault}")
                         store.add(image_hash, of_image)
                     done.computed += len(new)
                     new.clear()
@@ -223,15 +220,6 @@ def _encode(
     finally:
         store.commit()
     progress(step, len(wanted), len(wanted))
-
-
-def _check_features(features: NDArray[np.float32] | Regions, kind: FeatureKind, image_id: str) -> None:
-    """Raise InputError unless the features of an image are finite and of the shape of their kind."""
-    row = features.features if isinstance(features, Regions) else features
-    is_shaped = row.shape == (kind.shape if row is features else (len(row), kind.dim))
-    if not is_shaped or not np.isfinite(row).all():
-        what = "features that are not finite" if is_shaped else f"features of shape {row.shape}"
-        raise InputError(f"{kind.backbone} gives {what} for image_id {image_id!r}; remove the image")
 
 
 def _unusable(location: str, total: int, missing: list[str], broken: dict[str, str]) -> InputError:

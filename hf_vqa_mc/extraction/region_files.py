@@ -57,25 +57,19 @@ class StoredRegions:
         try:
             given = self.load()
             features, boxes, (width, height) = np.asarray(given[0]), np.asarray(given[1]), map(float, given[2:])
-            sides = np.array([width, height, width, height], np.float64)
+            edges = boxes / np.array([width, height, width, height], np.float64)
+            is_finite = np.isfinite(features).all() and np.isfinite(edges).all()
         except InputError:
             raise
         except Exception as error:  # of many libraries
             raise InputError(f"{self.location} is damaged ({first_line(error)}); download the file again") from error
-        is_float = features.dtype.kind == "f" and boxes.dtype.kind in "fiu"
-        if not is_float or features.ndim != 2 or not features.shape[1] or boxes.shape != (len(features), 4):
-            wrong = f"has features {features.dtype} {features.shape} and boxes {boxes.dtype} {boxes.shape}"
-            raise InputError(f"{self.location} {wrong}; expected numbers (regions, dim) and (regions, 4)")
+        if features.ndim != 2 or not features.shape[1] or boxes.shape != (len(features), 4) or not is_finite:
+            wrong = f"has features {features.shape} and boxes {boxes.shape}, {'' if is_finite else 'not '}all finite"
+            raise InputError(f"{self.location} {wrong}; expected finite numbers (regions, dim) and (regions, 4)")
         if not 1 <= len(features) <= self.most:
             raise InputError(f"{self.location} has {len(features)} regions; expected 1 to {self.most}")
-        if not (sides > 0).all() or not np.isfinite(sides).all():
-            raise InputError(f"{self.location} has an image of {width} x {height}; expected sides above 0")
-        edges = boxes / sides
-        if not np.isfinite(features).all() or not np.isfinite(edges).all():
-            raise InputError(f"{self.location} has values that are NaN or infinite; expected finite numbers")
-        ordered = (edges[:, :2] <= edges[:, 2:]).all(1)
-        inside = ((edges >= -OUTSIDE) & (edges <= 1 + OUTSIDE)).all(1)
-        for row in np.flatnonzero(~(ordered & inside))[:1]:
+        valid = (edges[:, :2] <= edges[:, 2:]).all(1) & ((edges >= -OUTSIDE) & (edges <= 1 + OUTSIDE)).all(1)
+        for row in np.flatnonzero(~valid)[:1]:
             expected = f"left, top, right, bottom inside of the image of {width:g} x {height:g}"
             raise InputError(f"{self.location} has the box {boxes[row].tolist()}; expected {expected}")
         columns = np.concatenate([edges.clip(0, 1), np.full((len(edges), 2), UNKNOWN)], 1)
@@ -109,22 +103,18 @@ def _records(path: Path) -> dict[str, StoredRegions]:
     if path.is_dir() and (files := sorted(path.rglob("*.npz"))):
         names = [str(file.relative_to(path).with_suffix("")) for file in files]
         return {name: StoredRegions(str(file), partial(_npz, file)) for name, file in zip(names, files, strict=True)}
-    readers: dict[Path, Callable[[Path], dict[str, StoredRegions]]] = {}
+    found: dict[str, StoredRegions] = {}
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         layout = (file.with_suffix("") if file.suffix in (".gz", ".xz") else file).suffix
-        if layout == ".tsv":
-            readers[file] = _tsv
-        elif layout == ".json" and (file == path or "sceneGraphs" in file.name):  # GQA has other JSON files
-            readers[file] = _scene_graphs
-    if not readers:
-        layouts = f".tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene graphs (.json)"
-        raise InputError(f"--regions {path}: expected region features: {layouts}")
-    found: dict[str, StoredRegions] = {}
-    for file, read in readers.items():
-        records = read(file)
+        records = _tsv(file) if layout == ".tsv" else {}
+        if layout == ".json" and (file == path or "sceneGraphs" in file.name):  # GQA has other JSON files
+            records = _scene_graphs(file)
         for name in records.keys() & found.keys():
             raise InputError(f"{file}: image {name!r} is also in {found[name].location}; use one of them")
         found |= records
+    if not found:
+        layouts = f".tsv, a folder with {_GQA_INFO}, a folder of .npz, or scene graphs (.json)"
+        raise InputError(f"--regions {path}: expected region features, found none: {layouts}")
     return found
 
 
@@ -140,8 +130,6 @@ def _tsv(path: Path) -> dict[str, StoredRegions]:
             if len(others) != _LINE_FIELDS - 1:
                 names = "image_id, image_w, image_h, num_boxes, boxes, features, separated by tabs"
                 raise InputError(f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: {names}")
-            if not others[-1].strip():
-                raise InputError(f"{location} has no features; the file is truncated, download it again")
             name_text = name.decode("utf-8", "replace")
             if name_text in found:
                 raise InputError(f"{location}: image {name_text!r} is also in {found[name_text].location}")

@@ -11,8 +11,7 @@ number of regions of each image; imported regions are identified by the sha256 o
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,12 +82,6 @@ class FeatureStore:
                 part = slice(starts[row], starts[row + 1])
                 found.append(Regions(features[part].float().numpy(), boxes[part].numpy()))
         return found
-
-    def region_counts(self, image_hashes: Iterable[bytes]) -> list[int]:
-        """The number of regions of each of these images, of a kind with regions; reads no features."""
-        starts = [file.starts for file in self._files.values()]
-        located = [(starts[number], row) for number, row in (self.locations[one] for one in image_hashes)]
-        return [int(of[row + 1] - of[row]) for of, row in located if of is not None]
 
     def add(self, image_hash: bytes, features: NDArray[np.float32] | Regions) -> None:
         """Add an image's features, float32 (*kind.shape), or its regions, to the next file."""
@@ -183,15 +176,9 @@ class ImageFeatures:
             return [self._store.locations[self.hashes[image_id]] for image_id in image_ids]
         except KeyError:
             unknown = next(one for one in image_ids if self.hashes.get(one, b"") not in self._store.locations)
-            if unknown in self.missing:
-                reason = f": the image with image_id {unknown!r} was missing and skipped"
-            elif unknown in self.broken:
-                reason = f": the image with image_id {unknown!r} was skipped: {self.broken[unknown]}"
-            else:
-                near = get_close_matches(unknown, self.hashes, n=1) if len(self) < 1000 else []
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
-                reason = f" has no features of an image with image_id {unknown!r}{hint}; run vqa-mc features for it"
-            raise InputError(f"{self.folder}{reason}") from None
+            skipped = {**dict.fromkeys(self.missing, "it was missing"), **self.broken}
+            why = f", which was skipped: {skipped[unknown]}" if unknown in skipped else "; run vqa-mc features for it"
+            raise InputError(f"{self.folder} has no features of the image with image_id {unknown!r}{why}") from None
 
 
 def write_index(folder: Path, kind: FeatureKind, images: Mapping[str, bytes], about: Mapping[str, Any]) -> None:

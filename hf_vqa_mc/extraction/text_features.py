@@ -139,22 +139,21 @@ class TextFeatures:
         """Warn about new words if they are skipped, else raise InputError."""
         found = f"{len(new)} words are not in the model's training texts"
         names = listed([repr(word) for word in sorted(new)], 10)
-        file = f"give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors"
+        file = f"; give the file of its word vectors, {self.name} (sha256 {self.sha256[:12]}), as word_vectors"
+        file = "" if self.name == CORPUS else file
         if skipped:
-            remedy = "" if self.name == CORPUS else f"; {file}"
-            warnings.warn(f"{found} and were skipped: {names}{remedy}", stacklevel=6)
+            warnings.warn(f"{found} and were skipped: {names}{file}", stacklevel=6)
         else:
-            remedy = "" if self.name == CORPUS else f"{file}, or "
-            raise InputError(f'{found}: {names}; {remedy}skip such words with the processor\'s new_words="skip"')
+            skip = f"{file}, or skip" if file else "; skip"
+            raise InputError(f'{found}: {names}{skip} such words with the processor\'s new_words="skip"')
 
     def save(self, folder: Path) -> None:
         """Write the vectors to a checkpoint, atomically and deterministically."""
-        vectors = np.ascontiguousarray(self.vectors, np.float32)
-        tensors: dict[str, NDArray[Any]] = {"vectors": vectors, "words": _packed(self.words)}
-        tensors["without"] = _packed(sorted(self.without))
-        about = json.dumps({"name": self.name, "sha256": self.sha256, "dim": self.dim})
+        tensors: dict[str, NDArray[Any]] = {"vectors": np.ascontiguousarray(self.vectors, np.float32)}
+        for name, words in (("words", self.words), ("without", sorted(self.without))):  # none has a line break
+            tensors[name] = np.frombuffer("\n".join(words).encode(), np.uint8)
         folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: about}))
+        write_bytes(folder / WORDS_FILE, save(tensors, {_ABOUT: json.dumps(self.as_json())}))
 
     @classmethod
     def stored(cls, folder: Path, expected: object) -> "TextFeatures":
@@ -170,11 +169,7 @@ class TextFeatures:
             raise InputError(f"{path} is damaged; copy or download the checkpoint again") from error
         texts = (tensors[part].tobytes().decode() for part in ("words", "without"))
         words, without = (text.split("\n") if text else [] for text in texts)
-        if (found := {name: about[name] for name in ("name", "sha256", "dim")}) != expected:
-            differ = f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(found)}"
+        if about != expected:
+            differ = f"the word vectors are {shown(expected)}, those of {WORDS_FILE} {shown(about)}"
             raise InputError(f"{differ}; use both files of one checkpoint")
-        return cls(**found, words=tuple(words), vectors=tensors["vectors"], without=frozenset(without))
-
-
-def _packed(words: Sequence[str]) -> NDArray[np.uint8]:
-    return np.frombuffer("\n".join(words).encode(), np.uint8)  # words contain no line breaks
+        return cls(**about, words=tuple(words), vectors=tensors["vectors"], without=frozenset(without))

@@ -162,7 +162,7 @@ class VqaPipeline(Pipeline):
         if choices is not None and not checked_texts(choices, "choices"):
             raise InputError("choices: expected one text or more, found none")
         if self.task == TASK:
-            features.setdefault("choice_mask", torch.ones(1, len(choices), dtype=torch.bool))
+            features.setdefault("choice_mask", torch.ones(1, len(input_["choices"]), dtype=torch.bool))
         return {**features, "kept": None if choices is None else list(choices)}
 
     def _with_candidates(self, question: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from transformers import BatchFeature
 from transformers.processing_utils import ProcessorMixin
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.extraction.backbones import Backbone, FeatureKind, Regions, image_tensors
+from hf_vqa_mc.extraction.backbones import IMPORTED, Backbone, FeatureKind, Regions, image_tensors
 from hf_vqa_mc.extraction.pictures import RawImage, open_image
 from hf_vqa_mc.extraction.text_features import NewWords, TextFeatures
 from hf_vqa_mc.extraction.vision_model import find_backbone
@@ -28,6 +28,7 @@ from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 PROCESSOR_CONFIG = "processor_config.json"
+EncodedImage = NDArray[np.float32] | Regions  # the features of an image
 FORMER = ("VqaMcProcessor", "OpenEndedVqaProcessor")
 """Names of the class in earlier checkpoints; ``inputs`` of the first one lack `CHOICES`."""
 
@@ -73,12 +74,13 @@ class VqaProcessor(ProcessorMixin):
 
     def __call__(
         self,
-        images: Sequence[RawImage] | None = None,
+        images: Sequence[RawImage | EncodedImage] | None = None,
         text: Sequence[str] | None = None,
         *,
         choices: Sequence[Sequence[str]] | None = None,
         captions: Sequence[str] | None = None,
         groups: Sequence[str] | None = None,
+        return_tensors: str | None = "pt",
     ) -> BatchFeature:
         """The inputs of a model for a batch of questions; what the model does not see is ignored.
 
@@ -88,6 +90,7 @@ class VqaProcessor(ProcessorMixin):
             choices: one or more for each question, of a multiple-choice model.
             captions: one for each question, of a model that reads captions.
             groups: the question types or other groups of a prior; by default unknown.
+            return_tensors: "pt" for tensors of torch, or "np".
 
         Returns:
             Arguments of ``forward``. Of a multiple-choice model ``choice_vectors`` float32 (batch, choices, dim), and
@@ -101,6 +104,8 @@ class VqaProcessor(ProcessorMixin):
             InputError: something is no text, lengths do not match, an image cannot be read, or a word is unknown and
                 there is no file of word vectors.
         """
+        if text is None and "questions" not in map(TEXT_INPUTS.get, self.inputs):
+            text = [""] * len(choices or images or captions or ())
         questions = [self.word_changes.text(question) for question in checked_texts(text, "questions")]
         given = {"questions": questions, "captions": captions, "groups": groups}
         for name, texts in given.items():
@@ -111,7 +116,7 @@ class VqaProcessor(ProcessorMixin):
             tensors = self._choice_tensors(choices, questions)
             reading = replace(reading, vectors=replace(self.text, new_words="skip"))  # new ones were reported
         tensors |= reading.tensors(self.inputs, **given)
-        return BatchFeature(tensors | self.image_tensors(images, len(questions)))
+        return BatchFeature(tensors | self.image_tensors(images, len(questions)), return_tensors)
 
     def _choice_tensors(self, choices: Sequence[Sequence[str]] | None, questions: Sequence[str]) -> dict[str, Tensor]:
         """The vectors of the choices and their mask; reports new words, also of the questions if they are seen.
@@ -156,8 +161,9 @@ class VqaProcessor(ProcessorMixin):
         if (vectors := self.texts.vectors) is not None:
             vectors = replace(vectors, new_words=new_words or vectors.new_words)
             if word_vectors is not None:
-                is_name = isinstance(word_vectors, str | Path)
-                vectors = vectors.with_file(load_word_vectors(str(word_vectors)) if is_name else word_vectors)
+                if isinstance(word_vectors, str | Path):
+                    word_vectors = load_word_vectors(str(word_vectors))
+                vectors = vectors.with_file(word_vectors)
             made.texts = replace(self.texts, vectors=vectors)
         elif word_vectors is not None:
             raise InputError("word_vectors: the model reads no word vectors; remove it")
@@ -175,7 +181,7 @@ class VqaProcessor(ProcessorMixin):
     def text(self, vectors: TextFeatures) -> None:
         self.texts = replace(self.texts, vectors=vectors)
 
-    def image_tensors(self, images: Sequence[RawImage] | None, count: int) -> dict[str, Tensor]:
+    def image_tensors(self, images: Sequence[RawImage | EncodedImage] | None, count: int) -> dict[str, Tensor]:
         """The image input for ``count`` questions, empty without images; raises InputError if one is missing."""
         if self.image_kind is None:
             return {}
@@ -190,19 +196,19 @@ class VqaProcessor(ProcessorMixin):
         tensors[kind.input_name] = features.to(getattr(torch, kind.precision)).float()
         return tensors
 
-    def encoded_images(self, images: Sequence[RawImage]) -> list[NDArray[np.float32] | Regions]:
+    def encoded_images(self, images: Sequence[RawImage | EncodedImage]) -> list[EncodedImage]:
         """The features of images, which stand for them in later calls; raises InputError if one cannot be read."""
         backbone = self.image_backbone()
         encoded: list[Any] = list(images)
-        raw = [at for at, image in enumerate(images) if not isinstance(image, np.ndarray | Regions)]
+        raw = [(at, image) for at, image in enumerate(images) if not isinstance(image, np.ndarray | Regions)]
         for first in range(0, len(raw), backbone.batch_size):
             batch = raw[first : first + backbone.batch_size]
-            found = backbone.encode_prepared([backbone.prepare(open_image(images[at])) for at in batch])
-            for at, features in zip(batch, found, strict=True):
+            found = backbone.encode_prepared([backbone.prepare(open_image(image)) for _, image in batch])
+            for (at, _), features in zip(batch, found, strict=True):
                 encoded[at] = features
         return encoded
 
-    def no_image(self) -> NDArray[np.float32] | Regions:
+    def no_image(self) -> EncodedImage:
         """The features that stand for no image: zeros, for regions one that is the whole image."""
         kind = self.image_backbone().kind
         if kind.regions is None:
@@ -220,7 +226,7 @@ class VqaProcessor(ProcessorMixin):
         if kind is None:
             raise InputError("the model sees no images and has no backbone")
         if not isinstance(self._backbone, Backbone):
-            if kind.is_imported:
+            if kind.revision == IMPORTED:
                 raise InputError(
                     f"the model sees regions of {kind.folder_name}, which are read from files; use vqa-mc predict"
                 )

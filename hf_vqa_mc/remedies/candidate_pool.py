@@ -21,7 +21,7 @@ from hf_vqa_mc.data.loading import NoChoices, open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
-from hf_vqa_mc.engines.complementary.premise import noun_phrases
+from hf_vqa_mc.engines.complementary.premise import captions_in, noun_phrases
 from hf_vqa_mc.engines.gqa.scene_graph import read_graphs
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character
@@ -30,7 +30,6 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.remedies.row_features import BEGINNING, TextSpace, similar_rows
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
-from hf_vqa_mc.training.questions import captions_in
 
 COLUMNS = ("question_id", "text", "source")  # columns of a table of candidates
 NEIGHBOURS = 1000

@@ -75,16 +75,18 @@ def new_study(options: StudyOptions, progress: Progress) -> tuple[Settings, list
 
 def _captioned(items: list[Item], options: StudyOptions) -> list[Item]:
     """The items with the first caption of their image."""
-    from hf_vqa_mc.engines.complementary.complementary import read_captions
+    from hf_vqa_mc.engines.complementary.premise import captions_in
 
-    captions = read_captions(options.captions)
+    captions: dict[str, str] = {}
+    for image_id, caption in (one for path in options.captions for one in captions_in(path)):
+        captions.setdefault(image_id, caption)
     for item in items:
         if item.known["image_id"] not in captions:
             raise InputError(
                 f"--captions: no caption of image {item.known['image_id']!r}, question {shown(item.question_id)}; "
                 "expected one of every image"
             )
-    return [replace(item, caption=captions[item.known["image_id"]][0]) for item in items]
+    return [replace(item, caption=captions[item.known["image_id"]]) for item in items]
 
 
 def _with_pictures(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_vqa_mc.data.inventory import read_inventory
+from hf_vqa_mc.engines.complementary.premise import captions_in
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS, FeatureKind
 from hf_vqa_mc.extraction.store import ImageFeatures
@@ -20,7 +21,7 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.model import model_of
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import CORPUS, WordVectors, load_word_vectors
-from hf_vqa_mc.training.questions import Examples, captions_in
+from hf_vqa_mc.training.questions import Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -61,14 +62,13 @@ class Candidates:
     def of(self, questions: Examples, skip: bool) -> Examples:
         """The questions with candidates, and the picked ones: the nearest image of another question of the pair."""
         partners = defaultdict(set)
-        for pair, image_id in zip(questions.together or (), questions.image_ids, strict=False):
+        for pair, image_id in zip(questions.group_ids or (), questions.image_ids, strict=False):
             partners[pair].add(image_id)
-        lacking = f"have no candidates in {self.path}, the first is question_id"
         remedy = "run vqa-mc generate complementary for this config"
-        kept = _kept(questions, questions.question_ids, self.row, skip, lacking, remedy)
+        kept = _kept(questions, questions.question_ids, self.row, skip, f"candidates in {self.path}", remedy)
         rows = [self.row[one] for one in kept.question_ids]
         images, picked = self.images[rows], np.full(len(kept), NO_PICK, np.int64)
-        for at, pair in enumerate(kept.together or ()):
+        for at, pair in enumerate(kept.group_ids or ()):
             others = partners[pair] - {kept.image_ids[at]} if pair else set()
             picked[at] = next((number for number, one in enumerate(images[at]) if one in others), NO_PICK)
         return replace(kept, candidates=images, distances=self.distances[rows], picked=picked)
@@ -106,19 +106,16 @@ class ModelInputs:
         self.captions_file, self.captions = captions, dict[str, str]()
         for image, caption in () if captions is None else captions_in(captions):
             self.captions.setdefault(image, caption)  # the first; which of five Antol et al. take is unknown
-        if captions is not None and not self.captions:
-            raise InputError(f"{captions} has no captions; expected annotations with image_id and caption")
 
     def of(self, questions: Examples, skip: bool) -> tuple[Examples, int]:
         """The questions with all inputs, and the number of the others; raises InputError for these unless ``skip``."""
-        count, lacking = len(questions), "are on images without {}, the first on image_id"
+        count = len(questions)
         if self.images is not None:
-            without = lacking.format(f"features in {self.images.folder}")
-            remedy = "run vqa-mc features for this dataset"
-            questions = _kept(questions, questions.image_ids, self.images, skip, without, remedy)
-        if self.captions:
-            without = lacking.format(f"a caption in {self.captions_file}")
-            questions = _kept(questions, questions.image_ids, self.captions, skip, without, "give a file with all")
+            wanted, remedy = f"image features in {self.images.folder}", "run vqa-mc features for this dataset"
+            questions = _kept(questions, questions.image_ids, self.images, skip, wanted, remedy)
+        if self.captions_file is not None:
+            wanted, remedy = f"caption in {self.captions_file}", "give a file with all"
+            questions = _kept(questions, questions.image_ids, self.captions, skip, wanted, remedy)
             questions = replace(questions, captions=[self.captions[one] for one in questions.image_ids])
         if self.candidates is not None:
             questions = self.candidates.of(questions, skip)
@@ -128,7 +125,7 @@ class ModelInputs:
         """The kind of image features, and checksums."""
         kind, checksum = (self.images.kind.as_json(), self.images.checksum) if self.images else (None, None)
         found = {"image_features": kind, "images_sha256": checksum}
-        if self.captions:
+        if self.captions_file is not None:
             found["captions_sha256"] = _sha256(list(self.captions.items()))
         if self.candidates is not None:
             found["candidates_sha256"] = _sha256((list(self.candidates.row), self.candidates.images.tolist()))
@@ -140,15 +137,15 @@ def _sha256(value: object) -> str:
 
 
 def _kept(
-    questions: Examples, ids: Sequence[str], known: Container[str], skip: bool, lacking: str, remedy: str
+    questions: Examples, ids: Sequence[str], known: Container[str], skip: bool, wanted: str, remedy: str
 ) -> Examples:
     """The questions whose ids are known; raises InputError if none is, or if some are not and ``skip`` is false."""
     valid = np.array([one in known for one in ids], np.bool_)
     lost = np.flatnonzero(~valid)
     if len(lost) and (not skip or len(lost) == len(valid)):
         raise InputError(
-            f"{questions.location}: {len(lost):,} of {len(valid):,} questions {lacking} {ids[lost[0]]!r}; {remedy}, "
-            "or skip such questions with --skip-missing"
+            f"{questions.location}: {len(lost):,} of {len(valid):,} questions have no {wanted}, the first one's id is "
+            f"{ids[lost[0]]!r}; {remedy}, or skip such questions with --skip-missing"
         )
     return questions.take(np.flatnonzero(valid)) if len(lost) else questions
 
@@ -164,13 +161,9 @@ def open_images(
         return None
     option = "without --grid" if "image_features" in accepted else "with --grid 7"
     if folder is None:
-        if trained_with is not None:
-            raise InputError(
-                f"{model} sees images: add --features DIR with features of {trained_with.folder_name}, the kind that "
-                "it was trained with"
-            )
-        command = f"vqa-mc features DATASET CONFIG{option.removeprefix('with') if 'image_grid' in accepted else ''}"
-        raise InputError(f"{model} sees images: add --features DIR; create the features with {command}")
+        command = f"vqa-mc features DATASET CONFIG{'' if 'image_features' in accepted else ' --grid 7'}"
+        of_kind = f" with those of {trained_with.folder_name}, as in training" if trained_with else ""
+        raise InputError(f"{model} sees images: add --features DIR{of_kind}; create the features with {command}")
     images = ImageFeatures(folder)
     if images.kind.input_name not in accepted:
         expected = " or ".join(_PER_IMAGE[name] for name in IMAGE_INPUTS if name in accepted)
@@ -199,7 +192,7 @@ def with_word_vectors(text: TextFeatures, word_vectors: str | None) -> TextFeatu
     return text if word_vectors is None else text.with_file(load_word_vectors(word_vectors))
 
 
-def made_with(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+def provenance(dataset: str, config: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The records of a config's source and of its build in a built folder; None if there are none."""
     inventory = read_inventory(Path(dataset)) if Path(dataset).is_dir() else None
     for entry in (inventory or {"sources": {}})["sources"].values():
@@ -212,7 +205,7 @@ def named_word_vectors(settings: TrainingSettings) -> str:
     """The given word vectors, or ``corpus`` if the decoys were made with it; raises InputError if unknown."""
     if settings.word_vectors is not None:
         return settings.word_vectors
-    made = (made_with(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
+    made = (provenance(settings.dataset, settings.config)[1] or {}).get("word_vectors") or {}
     if made.get("name") != CORPUS:
         with_these = f" (the decoys were made with {made['name']})" if made else ""
         remedy = f"add --word-vectors FILE{with_these}, or --word-vectors {CORPUS}"

@@ -29,7 +29,7 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
-from hf_vqa_mc.training.inputs import made_with
+from hf_vqa_mc.training.inputs import provenance
 from hf_vqa_mc.training.optimization import (
     accelerator_of,
     average_tensors,
@@ -74,10 +74,6 @@ _PATHS = (*sorted(_MAY_CHANGE), "init_from")  # settings with paths, of which on
 logger = logging.getLogger(__name__)
 
 
-class TrainingDiverged(InputError):
-    """The loss is no longer finite."""
-
-
 def train(
     settings: TrainingSettings, progress: Progress = silent, rows: Mapping[str, pa.Table] | None = None
 ) -> TrainResult:
@@ -88,11 +84,7 @@ def train(
     """
     check_run_folder(settings.output)
     check_outside(settings.output, "--output", filter(None, [settings.dataset, settings.features]))
-    accelerator, size = accelerator_of(), settings.effective.batch_size
-    if size < accelerator.num_processes:
-        raise InputError(
-            f"--batch-size {size}: expected at least {accelerator.num_processes}, one question for each process"
-        )
+    accelerator = accelerator_of()
     is_main = accelerator.is_main_process
     with lock_folder(settings.output, "training") if is_main else contextlib.nullcontext():
         for name in (BEST, LAST) if is_main else ():
@@ -167,6 +159,7 @@ class _Run:
 
     def _train(self) -> None:
         """Train to the last step, and validate at the end of each epoch."""
+        self.model.train()
         started = since = time.perf_counter()
         zero = torch.zeros((), device=self.device)
         losses, summed, waited = zero, 0, 0.0
@@ -190,19 +183,23 @@ class _Run:
                     self.state.seconds += time.perf_counter() - since
                     since = time.perf_counter()
                     self._validate(done, loss, {"seconds_per_step": elapsed / summed, "waited": waited / elapsed})
+                    self.model.train()
                     losses, summed, waited, started = zero, 0, 0.0, time.perf_counter()
 
     def _step(self, number: int, made: tuple[dict[str, "Tensor"], float]) -> "Tensor":
         """Run a step on this process's share of the batch; return the share's part of the loss."""
         accelerator, (given, weight), seed = self.accelerator, made, self.settings.seed
         # Dropout depends only on step and process, so that no generator state is saved.
-        torch.manual_seed(int(purpose_hash(seed, f"step {number} {accelerator.process_index}")) >> 1)
+        # torch.manual_seed takes up to a millisecond: for other devices it keeps the stack of each call.
+        seed_all = torch.default_generator.manual_seed if self.device.type == "cpu" else torch.manual_seed
+        seed_all(int(purpose_hash(seed, f"step {number} {accelerator.process_index}")) >> 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(number, self.steps)
-        self.model.train()
         tensors = {name: tensor.to(self.device) for name, tensor in given.items()}
-        loss: Tensor = self.model(**tensors).loss * (weight * accelerator.num_processes)
-        accelerator.backward(loss)
+        loss: Tensor = self.model(**tensors).loss
+        if (weight := weight * accelerator.num_processes) != 1.0:
+            loss = loss * weight
+        loss.backward()  # type: ignore[no-untyped-call]  # there is nothing to scale in full precision
         change_gradients(accelerator, self.optimizer, self.recipe, seed, number)
         self.optimizer.step()
         if self.averages is not None:
@@ -211,12 +208,12 @@ class _Run:
         return loss.detach()
 
     def _checked(self, mean: "Tensor", done: int) -> float:
-        """The mean loss over all processes; raise TrainingDiverged unless it is finite."""
+        """The mean loss over all processes; raise InputError unless it is finite."""
         loss = float(self.accelerator.reduce(mean, "mean"))
         if not math.isfinite(loss):
             saved = f"; {self.settings.output / BEST} has the best checkpoint before" if self.state.curve else ""
             rate = self.settings.rate_at(done - 1, self.steps)
-            raise TrainingDiverged(
+            raise InputError(
                 f"the loss is {loss} at step {done} with a learning rate of {rate:g}; train with a lower "
                 f"--learning-rate and another --output{saved}"
             )
@@ -285,7 +282,7 @@ class _Run:
     def _record(self, results: dict[str, Any]) -> dict[str, Any]:
         """The content of training.json; ``results`` are by split."""
         settings, state = self.settings, self.state
-        about, made = made_with(settings.dataset, settings.config)
+        about, made = provenance(settings.dataset, settings.config)
         given = {name: value for name in _PATHS if (value := getattr(settings, name)) is not None}
         short: dict[str, Any] = {name: public_name(str(value)) for name, value in given.items()}
         public = replace(settings, first_layers=tuple(map(public_name, settings.first_layers)), **short)

@@ -71,10 +71,7 @@ def change_gradients(
 
     Noise depends only on the seed and the step, so all processes add the same and resumed runs repeat it.
     """
-    if not (recipe.gradient_noise or recipe.clip_norm or recipe.clip_value):
-        return
     weights = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
-    accelerator.unscale_gradients(optimizer)
     if recipe.gradient_noise:
         rng = torch.Generator(accelerator.device)
         rng.manual_seed(int(purpose_hash(seed, f"gradient noise {step}")) >> 1)

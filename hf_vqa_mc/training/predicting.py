@@ -134,7 +134,6 @@ def predict(
         processor.text = with_word_vectors(processor.text, word_vectors)
     vocabulary = answers_of(model) if is_open else None
     task = Task(data.texts, questions.used_texts(), processor, inputs.images, vocabulary)
-    task.unknown_words(questions)
     processes = accelerator_of()
     found = task.evaluate(model.to(processes.device), questions, processes, progress)
     if processes.is_main_process:

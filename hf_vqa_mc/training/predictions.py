@@ -141,9 +141,8 @@ class Predictions:
 
     def write_attentions(self, path: Path, overwrite: bool) -> None:
         """Write the attention maps or attended boxes by question, as ``vqa-mc score`` reads them."""
-        if self.attention is None:
-            raise InputError("--attentions: the model does not attend to a grid or regions of the image; remove it")
-        found = [one.astype(np.float64).round(DECIMALS).tolist() for one in self.attention]
+        maps = () if self.attention is None else self.attention
+        found = [one.astype(np.float64).round(DECIMALS).tolist() for one in maps]
         _write(path, overwrite, questionId=self.questions.question_ids, attention=found)
 
     def write_counterexamples(self, path: Path, overwrite: bool) -> None:

@@ -1,11 +1,9 @@
 """The questions of a dataset's splits as arrays of indices of distinct texts, for training and evaluation."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +12,10 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.data.cells import as_lists, is_list, is_text
+from hf_vqa_mc.data.cells import is_text
 from hf_vqa_mc.data.loading import BUILT, check_has_choices, open_tables
-from hf_vqa_mc.decoys import CHOICE_KINDS
+from hf_vqa_mc.data.reading import human_answers
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.schema import QUESTIONS, checked_columns, checked_rows
 from hf_vqa_mc.scoring.consensus import choice_consensus
@@ -54,7 +51,7 @@ class Examples:
     metric: str = ACCURACY  # the dataset's own
     types: list[str] | None = None  # question types; None if the dataset has none
     answer_types: list[str] | None = None  # such as yes/no, number and other; None if the dataset has none
-    together: list[str] | None = None  # balanced pair or closed answer set of each question, "" for none
+    group_ids: list[str] | None = None  # balanced pair or closed answer set of each question, "" for none
     groups: list[str] | None = None  # the group of each question, for models that need one
     captions: list[str] | None = None  # a caption of each question's image, for models that need one
     candidates: NDArray[np.object_] | None = None  # (questions, candidates): image ids, the most similar first
@@ -162,14 +159,14 @@ def read_questions(
             valid = np.arange(lengths.max()) < lengths[:, None]
             choices, kinds = np.full(valid.shape, NONE, np.int64), np.full(valid.shape, NONE, np.int8)
             choices[valid] = _numbers(flat, number_of_choice)
-            kinds[valid] = _kinds(read["choice_kinds"], lengths, location) if "choice_kinds" in wanted else ONE_KIND
+            kinds[valid] = pc.list_flatten(read["choice_kinds"]).to_numpy() if "choice_kinds" in wanted else ONE_KIND
             labels = read["label"].to_numpy().astype(np.int64)
             targets = flat.take(pa.array(np.cumsum(lengths) - lengths + labels)).to_pylist()
         else:
             labels, targets = np.full(len(ids), NONE), read["answer"].to_pylist()
         if open_ended and any(targets) and "" in targets:
             raise InputError(f"{location}, row {targets.index('') + 1}: the answer is empty; expected text")
-        answers = human_answers(table, location) or [[]] * len(ids)
+        answers = human_answers(table.select(["answers"]), ()).to_pylist() if "answers" in names else [[]] * len(ids)
         if open_ended:
             answers = [of_row or [target] for of_row, target in zip(answers, targets, strict=True)]
         metric = metric_of(names, answers)
@@ -187,27 +184,11 @@ def read_questions(
             metric=metric,
             types=_filled_texts(table, "question_type"),
             answer_types=_filled_texts(table, "answer_type"),
-            together=(_filled_texts(table, PAIR) if open_ended else None) or _filled_texts(table, "set_id"),
+            group_ids=(_filled_texts(table, PAIR) if open_ended else None) or _filled_texts(table, "set_id"),
             groups=None if group is None else _groups(table, location, group),
         )
     texts = list(number_of_choice)
     return Splits(list(number_of), {split: replace(of, choice_texts=texts) for split, of in splits.items()})
-
-
-def _kinds(column: pa.ChunkedArray, lengths: NDArray[np.int64], location: str) -> NDArray[np.int8]:
-    """The kinds of all choices, (choices,)."""
-    for row in np.flatnonzero(pc.list_value_length(column).to_numpy() != lengths)[:1]:
-        raise InputError(f"{location}, row {row + 1}: choice_kinds has another length than its {lengths[row]} choices")
-    flat, known = pc.list_flatten(column), len(CHOICE_KINDS)
-    valid = pc.fill_null(pc.and_(pc.greater_equal(flat, 0), pc.less(flat, known)), False)
-    for index in np.flatnonzero(~valid.to_numpy())[:1].tolist():
-        row = pc.list_parent_indices(column)[index].as_py() + 1
-        raise InputError(
-            f"{location}, row {row}: one of choice_kinds is {flat[index]}, expected "
-            f"0 to {known - 1} ({', '.join(CHOICE_KINDS)})"
-        )
-    kinds: NDArray[np.int8] = flat.to_numpy().astype(np.int8)
-    return kinds
 
 
 def _numbers(texts: pa.ChunkedArray, number_of: dict[str, int]) -> NDArray[np.int64]:
@@ -234,37 +215,19 @@ def _groups(rows: pa.Table, location: str, group: str) -> list[str]:
     name, _, member = group.partition(".")
     if name not in rows.column_names:
         raise InputError(f"{location}: no column {name!r}, by which the model groups questions; choose another model")
-    column = rows.select([name]).combine_chunks()[name]
-    if pa.types.is_nested(column.type) != bool(member):
-        raise InputError(f"{location}: column {group!r} holds {column.type}, expected one text or number per question")
-    texts = pc.fill_null(pc.cast(pc.struct_field(column, member) if member else column, pa.string()), "").to_pylist()
+    column, texts = rows.select([name]).combine_chunks()[name], list[str]()
+    if pa.types.is_nested(column.type) == bool(member):
+        values = pc.struct_field(column, member) if member else column
+        texts = pc.fill_null(pc.cast(values, pa.string()), "").to_pylist()
     if not any(texts):
-        raise InputError(f"{location}: column {group!r}, by which the model groups questions, is empty")
-    return [str(text) for text in texts]
+        expected = "expected a text or number per question, by which the model groups them"
+        raise InputError(f"{location}: column {group!r} is empty or holds {column.type}; {expected}")
+    return texts
 
 
-def human_answers(rows: pa.Table, location: str) -> list[list[str]] | None:
-    """All human answers, lists of text or of records; None without such a column. Raises InputError for null ones."""
-    column = rows.select(["answers"]).combine_chunks()["answers"] if "answers" in rows.column_names else None
-    if column is None or not is_list(column.type):
-        return None
-    texts, lengths = as_lists(column)
-    if pa.types.is_struct(texts.type) and texts.type.get_field_index("answer") >= 0:
-        texts = pc.struct_field(texts, "answer")
-    if not is_text(texts.type):
-        return None
-    if texts.null_count:
-        row = pc.list_parent_indices(column)[pc.index(pc.is_null(texts), True).as_py()].as_py()
-        raise InputError(f"{location}, row {row + 1}: one of answers is empty (null), expected text")
-    encoded = texts.dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()  # of millions of answers few are distinct
-    flat = map(distinct.__getitem__, encoded.indices.to_pylist())
-    return [list(islice(flat, length)) for length in lengths.tolist()]
-
-
-def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]] | None) -> str:
-    """The metric of a dataset's rows; ``answers`` are those of `human_answers`."""
-    if max(map(len, answers or ()), default=0) > 1:
+def metric_of(columns: Collection[str], answers: Sequence[Sequence[str]]) -> str:
+    """The metric of a dataset's rows; ``answers`` are the annotators'."""
+    if max(map(len, answers), default=0) > 1:
         return CONSENSUS
     found = open_ended_source(columns)
     return PER_TYPE if found is not None and found[1].scored_as == "tdiuc" else ACCURACY
@@ -298,9 +261,3 @@ def questions_of_pairs(table: pa.Table) -> pa.Table:
     _, pair = scipy.sparse.csgraph.connected_components(linked, False)
     both = both.append_column(PAIR, pa.array(pair[number].astype(str).tolist()))
     return both.take(np.sort(np.unique(number, return_index=True)[1]))
-
-
-def captions_in(path: Path) -> Iterator[tuple[str, str]]:
-    """The image ids and captions of COCO's ``captions_*.json``; raises InputError if the file is not of that form."""
-    for _, records in read_lists(path, ("annotations",)):
-        yield from zip(records.ids("image_id"), records.texts("caption"), strict=True)

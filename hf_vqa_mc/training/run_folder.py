@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,13 +102,16 @@ def replace_folder(path: Path, fill: Callable[[Path], None]) -> None:
         new.publish()
 
 
-def check_run_folder(path: Path) -> None:
-    """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a run."""
+RUN_FILES = (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")
+
+
+def check_run_folder(path: Path, work: str = "run", own: Iterable[str] = RUN_FILES) -> None:
+    """Raise InputError unless the path does not exist, is an empty folder, or has one of a run's ``own`` files."""
     if path.exists() and not path.is_dir():
         raise InputError(f"--output {path} is a file; give a folder")
     found = [one.name for one in path.iterdir() if not one.name.startswith(".")] if path.is_dir() else []
-    if found and not any((path / name).is_file() for name in (f"{BEST}/{RECORD}", f"{LAST}/{STATE}")):
-        raise InputError(f"--output {path} is not the folder of a run: it has {min(found)}; choose another folder")
+    if found and not any((path / name).exists() for name in own):
+        raise InputError(f"--output {path} is not the folder of a {work}: it has {min(found)}; choose another folder")
 
 
 def config_of(checkpoint: str) -> str | None:
@@ -131,11 +134,6 @@ class TrainResult(Result):
     def model_folder(self) -> Path:
         """The best checkpoint, which ``from_pretrained``, `predict` and ``vqa-mc push model`` take."""
         return self.settings.output / BEST
-
-    @property
-    def history(self) -> Frame:
-        """One row per validation: step, epoch, loss, learning_rate, accuracy in [0, 1]."""
-        return frame_of(self.record["curve"])
 
     def report(self) -> Report:
         """The reported split's accuracies, and what to do with the checkpoint."""
@@ -169,8 +167,8 @@ class TrainResult(Result):
         return self.record
 
     def to_pandas(self) -> Frame:
-        """The validation curve, see `history`."""
-        return self.history
+        """One row per validation: step, epoch, loss, learning_rate, accuracy in [0, 1]."""
+        return frame_of(self.record["curve"])
 
 
 def best_of_the_choices(results: Mapping[str, Any]) -> str:

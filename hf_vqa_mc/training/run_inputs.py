@@ -71,9 +71,8 @@ def prepare_inputs(
     kept = {split: inputs.of(questions, settings.skip_missing) for split, questions in of_types.items()}
     splits = {split: questions for split, (questions, _) in kept.items() if questions.has_answers}
     if "train" not in splits:
-        fault = f"no split train; it has {', '.join(splits)}"
-        fault = "no answers to train on; choose another config" if "train" in kept else fault
-        raise InputError(f"{kept['train'][0].location if 'train' in kept else location} has {fault}")
+        lacks = "answers to train on" if "train" in kept else "split train"
+        raise InputError(f"{location} has no {lacks}, but {', '.join(splits) or 'no other'}; choose another config")
     train, validation, validated_on = splits["train"], splits.get(VALIDATION), VALIDATION
     if validation is None or not _reported(splits, VALIDATION):
         out, validated_on = held_out(train.image_ids, settings.held_out), HELD_OUT
@@ -86,7 +85,6 @@ def prepare_inputs(
     train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(splits, validated_on)
     data = Splits(data.texts, splits)
     model, processor, task, train, of_texts = make_model(settings, declared, data, train, inputs.images, progress)
-    processor.word_changes = settings.word_changes
     splits = {"train": train, validated_on: validation, **({reported_on: splits[reported_on]} if reported_on else {})}
     about = {
         "rows": {split: len(questions) for split, questions in splits.items()},
@@ -104,12 +102,7 @@ def _joined(rows: Mapping[str, pa.Table], names: Sequence[str], location: str) -
     for name in names:
         if name not in rows:
             raise InputError(f"--train-splits: {unknown_name(f'split of {location}', name, rows)}")
-    train = pa.concat_tables([rows[name] for name in names], promote_options="permissive")
-    (question_id, count), *_ = Counter(train["question_id"].to_pylist()).most_common(1)
-    if count > 1:
-        raise InputError(
-            f"--train-splits: {location} has question {question_id!r} {count} times in {', '.join(names)}"
-        )
+    train = pa.concat_tables([rows[name] for name in dict.fromkeys(names)], promote_options="permissive")
     return {"train": train} | {name: of for name, of in rows.items() if name not in names}
 
 
@@ -163,7 +156,7 @@ def held_out(image_ids: Sequence[str], part: float) -> NDArray[np.bool_]:
 
 
 def sampled(train: Examples, count: int | None, seed: int) -> Examples:
-    """A random sample of the training questions, in their order; groups (`Examples.together`) stay together.
+    """A random sample of the training questions, in their order; groups (`Examples.group_ids`) stay together.
 
     It has fewer than ``count`` questions only if no smaller group is left to fill it.
     """
@@ -175,8 +168,8 @@ def sampled(train: Examples, count: int | None, seed: int) -> Examples:
         )
     rng = np.random.default_rng(int(purpose_hash(seed, "training questions")))
     group = np.arange(len(train))
-    if train.together is not None:
-        names = [name or f"\0{row}" for row, name in enumerate(train.together)]
+    if train.group_ids is not None:
+        names = [name or f"\0{row}" for row, name in enumerate(train.group_ids)]
         group = np.unique(names, return_inverse=True)[1]
     sizes = np.bincount(group)
     chosen = np.zeros(len(sizes), np.bool_)
@@ -199,9 +192,14 @@ def make_model(
     Returns also its processor and task, the questions to train on, and the texts (vectors or vocabulary) for
     training.json.
     """
-    kind, make = images.kind if images else None, _new if settings.init_from is None else _started_from
-    model, texts, vocabulary = make(settings, declared, data, train, images, progress)
+    if settings.init_from is None:
+        texts = _texts(settings, declared, data, train, progress)
+        model = _new(settings, declared, data, train, images, texts, progress)
+    else:
+        model, texts = _started_from(settings, declared, data, train, images)
+    kind, vocabulary = images.kind if images else None, answers_of(model) if declared.open_ended else None
     processor = VqaProcessor(texts, kind, declared.inputs_with(kind))
+    processor.word_changes = settings.word_changes
     used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
     task = Task(data.texts, used, processor, images, vocabulary)
     record: dict[str, Any] = {"word_vectors": texts.vectors.as_json()} if texts.vectors is not None else {}
@@ -292,13 +290,13 @@ def _new(
     data: Splits,
     train: Examples,
     images: ImageFeatures | None,
+    texts: QuestionTexts,
     progress: Progress,
-) -> "tuple[PreTrainedModel, QuestionTexts, list[str] | None]":
-    """A model with random weights, or with none if it is fitted, what it reads, and its answers if open-ended."""
-    texts, vocabulary = _texts(settings, declared, data, train, progress), None
+) -> "PreTrainedModel":
+    """A model with random weights, or with none if it is fitted."""
     about: dict[str, Any] = texts.sizes
     if declared.open_ended:
-        vocabulary = list(most_frequent(Counter(train.targets))[: settings.answers])  # fewer if there are fewer
+        vocabulary = most_frequent(Counter(train.targets))[: settings.answers]  # fewer if there are fewer
         about["id2label"] = dict(enumerate(vocabulary))
         about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
     if train.candidates is not None:
@@ -308,24 +306,19 @@ def _new(
     known = {one.name for one in fields(declared.config_class)} | {"id2label", "label2id"}
     config = declared.config(settings.model_settings, **{name: of for name, of in about.items() if name in known})
     torch.manual_seed(settings.seed)
-    model = declared.auto_class.from_config(config)
+    model: PreTrainedModel = declared.auto_class.from_config(config)
     if settings.first_layers:
         _take_first_layers(settings, model, texts, images)
     if settings.word_vectors is not None and texts.vectors is None:
         sentences = [[data.texts[number]] for number in train.texts]
         _take_word_vectors(model, run_word_vectors(settings, sentences, progress), texts.words)
-    return model, texts, vocabulary
+    return model
 
 
 def _started_from(
-    settings: TrainingSettings,
-    declared: Model,
-    data: Splits,
-    train: Examples,
-    images: ImageFeatures | None,
-    _: Progress,
-) -> "tuple[PreTrainedModel, QuestionTexts, list[str] | None]":
-    """As `_new`, of ``--init-from``; raises InputError if it is another model, or reads other inputs."""
+    settings: TrainingSettings, declared: Model, data: Splits, train: Examples, images: ImageFeatures | None
+) -> "tuple[PreTrainedModel, QuestionTexts]":
+    """The model of ``--init-from`` and what it reads; raises InputError if it is another or reads other inputs."""
     start = f"--init-from {settings.init_from}"
     model, processor = load_checkpoint(str(settings.init_from))
     if not declared.fits(model.config):
@@ -342,11 +335,10 @@ def _started_from(
     texts = processor.texts
     if texts.form != settings.questions:
         raise InputError(f"{start} reads {texts.form}: give --questions {texts.form}")
-    if declared.open_ended:
-        return model, texts, answers_of(model)
-    text = with_word_vectors(processor.text, settings.word_vectors)
-    used = [data.texts[number] for number in train.used_texts()]
-    return model, replace(texts, vectors=text.with_texts(used)), None
+    if not declared.open_ended:
+        vectors = with_word_vectors(processor.text, settings.word_vectors)
+        texts = replace(texts, vectors=vectors.with_texts(data.texts[number] for number in train.used_texts()))
+    return model, texts
 
 
 def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:

@@ -1,7 +1,7 @@
 """Batches of questions as a model's tensors, and the evaluation of a split."""
 
-import logging
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import isqrt
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -36,32 +36,21 @@ Batches = Callable[[int, int, int], tuple[dict[str, Tensor], float]]
 """From step, process (both from 0) and number of processes to the process's share of the batch: the arguments of the
 model, with labels, and the fraction of the step's loss."""
 
-logger = logging.getLogger(__name__)
+
+def philox(seed: int, purpose: int) -> np.random.Generator:
+    """The generator of an epoch's order (even) or of a step's other random choices (odd)."""
+    return np.random.Generator(np.random.Philox(key=[seed % 2**64, purpose]))
 
 
-class Order:
-    """The questions of each step, by seed and step alone: each epoch is a permutation; batches can span two epochs."""
+@lru_cache(maxsize=2)
+def _epoch(questions: int, seed: int, epoch: int) -> NDArray[np.int64]:
+    return philox(seed, 2 * epoch).permutation(questions)
 
-    def __init__(self, questions: int, batch_size: int, seed: int) -> None:
-        self._questions, self._batch_size, self._seed = questions, batch_size, seed
-        self._orders: dict[int, NDArray[np.int64]] = {}
 
-    def rows(self, number: int) -> NDArray[np.int64]:
-        """The questions of a step, from 0."""
-        positions = np.arange(number * self._batch_size, (number + 1) * self._batch_size)
-        epochs, rows = np.divmod(positions, self._questions)
-        self._orders = {
-            epoch: self._orders[epoch] if epoch in self._orders else self._rng(2 * epoch).permutation(self._questions)
-            for epoch in np.unique(epochs).tolist()
-        }
-        return np.concatenate([order[rows[epochs == epoch]] for epoch, order in self._orders.items()])
-
-    def rng(self, number: int) -> np.random.Generator:
-        """The generator of a step's other random choices."""
-        return self._rng(2 * number + 1)
-
-    def _rng(self, purpose: int) -> np.random.Generator:
-        return np.random.Generator(np.random.Philox(key=[self._seed % 2**64, purpose]))
+def step_rows(questions: int, batch_size: int, step: int, seed: int) -> NDArray[np.int64]:
+    """The questions of a step, from 0, by seed and step alone: an epoch is a permutation; batches can span two."""
+    epochs, rows = np.divmod(np.arange(step * batch_size, (step + 1) * batch_size), questions)
+    return np.concatenate([_epoch(questions, seed, one)[rows[epochs == one]] for one in np.unique(epochs).tolist()])
 
 
 def sampled_choices(
@@ -104,13 +93,9 @@ class Task:
             self._of_texts["question_vectors"] = self._vectors
 
     def unknown_words(self, questions: Examples) -> int:
-        """The number of questions whose layouts have words that training layouts lack, which is logged, too."""
+        """The number of questions whose layouts have words that are rare in training or new."""
         layouts = self._of_texts.get("question_layouts")
-        count = 0 if layouts is None else int((layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
-        if count:
-            of = f"{count:,} of {len(questions):,} questions"
-            logger.info("layouts of %s have words that are rare in training or new; these share a vector", of)
-        return count
+        return 0 if layouts is None else int((layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
 
     def tensors(
         self, questions: Examples, rows: NDArray[np.int64], choices: NDArray[np.int64] | None = None
@@ -129,10 +114,10 @@ class Task:
             if name in ("question_indices", "question_layouts"):  # without columns that are padding in all rows
                 taken = taken[:, taken.reshape(*taken.shape[:2], -1)[..., 0].any(0)]
             found[name] = tensor_of(taken)
-        given = {"captions": questions.captions, "groups": questions.groups}
-        of_rows = {name: [column[row] for row in rows] if column else None for name, column in given.items()}
-        of_rows["questions"] = [self._texts[text] for text in texts]
-        found |= self._processor.texts.tensors(inputs - self._of_texts.keys(), **of_rows)
+        if others := inputs & TEXT_INPUTS.keys() - self._of_texts.keys():
+            given = {"captions": questions.captions, "groups": questions.groups}
+            of_rows = {name: [column[row] for row in rows] if column else None for name, column in given.items()}
+            found |= self._processor.texts.tensors(others, questions=[self._texts[text] for text in texts], **of_rows)
         if self._images is not None:
             found |= self._images.tensors([questions.image_ids[row] for row in rows])
             if questions.candidates is not None:
@@ -148,11 +133,11 @@ class Task:
 
     def batches(self, train: Examples, settings: TrainingSettings) -> Batches:
         """The batches of each step; a multiple-choice model gets each question with decoys of one kind."""
-        order = Order(len(train), settings.effective.batch_size, settings.seed)
+        size, seed = settings.effective.batch_size, settings.seed
         answers = None if self._vocabulary is None else self._answer_labels(train, settings.targets)
 
         def part(number: int, process: int, processes: int) -> tuple[dict[str, Tensor], float]:
-            rows, rng = order.rows(number), order.rng(number)
+            rows, rng = step_rows(len(train), size, number, seed), philox(seed, 2 * number + 1)
             share = np.array_split(np.arange(len(rows)), processes)[process]
             if answers is not None:
                 labels = {"labels": answers(rows, rng)[share]}

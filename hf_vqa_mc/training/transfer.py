@@ -28,14 +28,14 @@ from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import model_of
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS
-from hf_vqa_mc.training.image_overlap import QuestionImages, overlap, read_image_data, unlisted
 from hf_vqa_mc.training.inputs import named_word_vectors, open_images, with_word_vectors
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.predicting import predict
 from hf_vqa_mc.training.questions import read_questions
-from hf_vqa_mc.training.run_folder import BEST, config_of, lock_folder
+from hf_vqa_mc.training.run_folder import BEST, check_run_folder, config_of, lock_folder
 from hf_vqa_mc.training.settings import TrainingSettings
 from hf_vqa_mc.version import __version__
 
@@ -69,7 +69,6 @@ def transfer(
     *,
     targets: Sequence[str],
     from_scratch: bool = False,
-    image_data: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Pretrain a model, test it on each target, fine-tune it on each and test again; return transfer.json.
@@ -86,8 +85,8 @@ def transfer(
     if not targets or len(set(targets)) < len(targets):
         raise InputError(f"--targets {','.join(targets)}: expected configs, each once")
     output, dataset = recipe.output, recipe.dataset
-    _check_transfer_folder(output)
-    coco_ids = None if image_data is None else read_image_data(image_data)
+    check_folder(output, "--output")
+    check_run_folder(output, "transfer", (SUMMARY, PRETRAINED, FINE_TUNED))
     wanted = dict.fromkeys([*([] if recipe.init_from else [recipe.config]), *targets])
     available = _available(dataset, wanted)
     recipe, config = _with_model(recipe)
@@ -122,22 +121,21 @@ def transfer(
         results[FINE_TUNED] = trained(tuned, name, f"fine-tuning on {name}", folder)
         folder, message = f"{FROM_SCRATCH}/{file_name(name)}", f"training on {name} alone"
         results[FROM_SCRATCH] = trained(alone, name, message, folder) if from_scratch else None
-        tested, counts = QuestionImages(name, images[name][splits[name]]), None
-        reason = f"needs {recipe.config} in {dataset}, which has the images of its training split"
-        if in_training is not None:
-            counts, reason = overlap(in_training, tested, coco_ids)
+        tested = images[name][splits[name]]
+        counts, reason = None, f"needs {recipe.config} in {dataset}, which has the images of its training split"
+        if recipe.config in images:
+            counts, reason = overlap(recipe.config, images[recipe.config]["train"], name, tested)
         has_paper = recipe.config == PRETRAINED_ON and name in TABLE_6
         return {
             "config": name,
             "split": splits[name],
-            "skipped": len(tested.image_ids) - results[AS_IS]["questions"],
+            "skipped": len(tested) - results[AS_IS]["questions"],
             "paper": dict(zip(PAPER, TABLE_6[name], strict=True)) if has_paper else None,
             "overlap": counts,
             "overlap_unknown": reason,
             **results,
         }
 
-    in_training = QuestionImages(recipe.config, images[recipe.config]["train"]) if recipe.config in images else None
     with lock_folder(output, "transfer"):
         pretrained = None
         if recipe.init_from is None:
@@ -150,7 +148,6 @@ def transfer(
             "pretrained": pretrained,
             "model": recipe.model,
             "rows": [row(name) for name in targets],
-            "unlisted": unlisted(in_training, coco_ids) if in_training and coco_ids is not None else 0,
         }
         write_json(output / SUMMARY, without_folders(done, checkpoint, dataset), indent=1)
     return done
@@ -166,14 +163,21 @@ def _images(dataset: str, config: str, open_ended: bool) -> dict[str, list[str]]
     return {split: questions.image_ids for split, questions in splits.items()}
 
 
-def _check_transfer_folder(path: Path) -> None:
-    """Raise InputError unless the path does not exist, is an empty folder, or is the folder of a transfer."""
-    check_folder(path, "--output")
-    names = {one.name for one in path.iterdir() if not one.name.startswith(".")} if path.is_dir() else set()
-    if names and names.isdisjoint((SUMMARY, PRETRAINED, FINE_TUNED)):
-        raise InputError(
-            f"--output {path} is not the folder of a transfer: it has {min(names)}; choose another folder"
-        )
+def overlap(
+    trained_on: str, trained: Sequence[str], tested_on: str, tested: Sequence[str]
+) -> tuple[dict[str, int] | None, str]:
+    """Count the images of a test split that are also in a training split, from configs and each question's image id.
+
+    Returns ``images`` and ``questions`` of the test split, ``shared_images``, and ``shared_questions`` on these; None
+    if unknown, and the reason why ("" if known).
+    """
+    sources = [source_of(config) for config in (trained_on, tested_on)]
+    one, other = (SOURCES[source].image_numbering if source else "" for source in sources)
+    if trained_on != tested_on and (not one or one != other):
+        return None, f"the image ids of {trained_on} and {tested_on} are not known to be those of one dataset"
+    shared = set(trained).intersection(tested)
+    counts = {"images": len(set(tested)), "shared_images": len(shared), "questions": len(tested)}
+    return counts | {"shared_questions": sum(image_id in shared for image_id in tested)}, ""
 
 
 def _available(dataset: str, wanted: Collection[str]) -> set[str]:

@@ -128,7 +128,7 @@ def describe(settings: DescribeSettings, progress: Progress) -> DescribeResult:
     figures = [FIGURES.find(name) for name in settings.figures] or list(FIGURES.values())
     if settings.output is not None:
         check_report_folder(settings.output, DESCRIBED, "--output", settings.inputs, settings.overwrite)
-    from hf_vqa_mc.training.questions import captions_in
+    from hf_vqa_mc.engines.complementary.premise import captions_in
 
     captions = None if settings.captions is None else list(captions_in(settings.captions))
     datasets = [read_data(settings, progress)]

@@ -113,11 +113,17 @@ def generate_complementary(settings: GenerateComplementarySettings, progress: Pr
         inputs = [Path(settings.dataset), settings.features, *settings.captions, *settings.coco]
         check_output_file(output, "--output", inputs, settings.overwrite)
         check_suffix(output, "--output", FORMATS)
-    from hf_vqa_mc.engines.complementary.complementary import complementary, read_captions, read_instances
-    from hf_vqa_mc.engines.complementary.premise import Known
+    from hf_vqa_mc.engines.complementary.complementary import complementary
+    from hf_vqa_mc.engines.complementary.premise import ImageFacts, captions_in
+    from hf_vqa_mc.engines.tdiuc.coco import coco_files, read_coco
+    from hf_vqa_mc.engines.tdiuc.questions import QuestionCollection
+    from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
     from hf_vqa_mc.extraction.store import ImageFeatures
 
-    known = Known(read_captions(settings.captions), *read_instances(settings.coco))
+    captions = [caption for path in settings.captions for caption in captions_in(path)]
+    images = read_coco(coco_files(settings.coco), QuestionCollection(0))
+    categories = frozenset(COCO_OBJECTS if images else ()).intersection(*(one.annotated for one in images))
+    known = ImageFacts(captions, {str(one.image_id): one.present for one in images}, categories)
     features = ImageFeatures(settings.features)
     triplets, splits = _triplets(settings.dataset, settings.config)
     image_ids = [one for one in dict.fromkeys(triplets["image_id"].to_pylist()) if one in features]

@@ -24,7 +24,7 @@ def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
     """Train a model.
 
     Returns:
-        The run: ``model_folder`` with the best checkpoint, ``history`` of validations, the record.
+        The run: ``model_folder`` with the best checkpoint, the record, and ``to_pandas()`` of validations.
 
     Raises:
         InputError: the dataset, features, word vectors or settings cannot be used, or the loss is not finite.

@@ -8,7 +8,7 @@ from typing import Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import ADVANCED, FOLDER, VECTORS, option, read_settings_file, settings, verb
+from hf_vqa_mc.options import FOLDER, VECTORS, option, read_settings_file, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import TrainingSettings
@@ -46,12 +46,6 @@ class TransferSettings:
         separator=",",
     )
     from_scratch: bool = option("Also train the same model from scratch on each target.", default=False)
-    image_data: Path | None = option(
-        "Visual Genome's image_data.json (or its zip file), which maps its images to COCO's, to count images that are "
-        "both trained and tested on.",
-        default=None,
-        panel=ADVANCED,
-    )
     recipe: Path | Mapping[str, Any] | None = option(
         "YAML file (in Python also a dictionary) of other settings of vqa-mc train, such as model, epochs or "
         "learning_rate, for pretraining and training from scratch.",
@@ -71,8 +65,8 @@ class TransferResult(Result):
     """The content of transfer.json.
 
     ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``, ``fine_tuned`` and ``from_scratch`` are
-    results as in training.json; ``skipped`` counts questions without image features, ``unlisted`` pretraining images
-    that are not in the image data; ``overlap`` is that of `overlap`, None for ``overlap_unknown``.
+    results as in training.json; ``skipped`` counts questions without image features; ``overlap`` is that of
+    `training.transfer.overlap`, None for ``overlap_unknown``.
     """
 
     def report(self) -> Report:
@@ -95,8 +89,6 @@ class TransferResult(Result):
         for reason in dict.fromkeys(row["overlap_unknown"] for row in rows if row["overlap_unknown"]):
             names = ", ".join(row["config"] for row in rows if row["overlap_unknown"] == reason)
             yield f"images of {names} that were trained on: unknown; {reason}"
-        if done["unlisted"]:
-            yield f"{done['unlisted']:,} images of {done['pretrained_on']} are missing in the image data"
         yield f"all results: {self.settings.output / 'transfer.json'}"
 
     def _accuracies(self) -> TextTable:
@@ -161,7 +153,7 @@ def _shown(result: Mapping[str, Any] | None) -> str:
 @verb(
     TransferSettings,
     "vqa-mc transfer vqa_mc --features vqa_mc_features/microsoft--resnet-152-... --word-vectors "
-    "word2vec-google-news-300 --image-data image_data.json.zip --output table6",
+    "word2vec-google-news-300 --output table6",
     "vqa-mc transfer vqa_mc --features vqa_mc_features/pixels-1 --word-vectors corpus --pretrain easyvqa_iou "
     "--targets easyvqa_qou --recipe recipe.yaml --output try",
 )
@@ -204,7 +196,6 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
         fine_tuning,
         targets=tuple(TABLE_6) if settings.targets is None else settings.targets,
         from_scratch=settings.from_scratch,
-        image_data=settings.image_data,
         progress=progress,
     )
     return TransferResult(settings, done)

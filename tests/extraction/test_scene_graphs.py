@@ -57,7 +57,7 @@ def test_objects_relations_and_the_scene_become_regions(dataset, tmp_path, name)
     folder, image_ids = dataset
     path = graphs_file(tmp_path / name, image_ids)
     found = vm.features(str(folder), "made", regions=path, output=tmp_path / "store")
-    assert "now: 1 to 4 regions of 640 dimensions each" in str(found)
+    assert "now: up to 1000 regions of 640 dimensions each" in str(found)
     first, second, empty = ImageFeatures(found.folder).regions(image_ids)
     nothing = set()
     assert [parts(row) for row in first.features] == [

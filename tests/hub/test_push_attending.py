@@ -58,7 +58,7 @@ def run(tmp_path_factory, request):
 
 def answers(name, task):
     """The logits of a model, and what its pipeline makes of questions."""
-    inputs = AutoProcessor.from_pretrained(name)([QUESTION["question"]], [picture(0)])
+    inputs = AutoProcessor.from_pretrained(name)([picture(0)], [QUESTION["question"]])
     with torch.no_grad():
         logits = AutoModelForVisualQuestionAnswering.from_pretrained(name).eval()(**inputs).logits
     found = [logits.tolist()]

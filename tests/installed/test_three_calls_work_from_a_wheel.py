@@ -78,7 +78,8 @@ import hf_vqa_mc.models
 from transformers import AutoModelForMultipleChoice, AutoProcessor
 name = sys.argv[1]
 model = AutoModelForMultipleChoice.from_pretrained(name)
-inputs = AutoProcessor.from_pretrained(name)(["what color is the dog"], [["red", "green", "two", "zebra"]])
+processor = AutoProcessor.from_pretrained(name)
+inputs = processor(text=["what color is the dog"], choices=[["red", "green", "two", "zebra"]])
 print(json.dumps(model(**inputs).logits.tolist()))
 """
 

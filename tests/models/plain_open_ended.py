@@ -5,7 +5,6 @@ from math import isqrt
 import torch
 from torch.nn import functional
 
-from hf_vqa_mc.models.answering_units import AnsweringUnitsForOpenEndedVqa
 from hf_vqa_mc.models.bottom_up import BottomUpForOpenEndedVqa
 from hf_vqa_mc.models.compact_bilinear import LEAST, McbForOpenEndedVqa
 from hf_vqa_mc.models.hie_co_attention import CoAttentionForOpenEndedVqa
@@ -13,6 +12,7 @@ from hf_vqa_mc.models.layouts import MODULES
 from hf_vqa_mc.models.mac import MacForOpenEndedVqa
 from hf_vqa_mc.models.module_network import ModuleNetworkForOpenEndedVqa
 from hf_vqa_mc.models.question_texts import PADDING
+from hf_vqa_mc.models.recurrent_answering_units import AnsweringUnitsForOpenEndedVqa
 from tests.models.plain_attention import joint_of
 
 

@@ -80,7 +80,7 @@ def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeyp
         str(data), "visual7w_orig", output=Path("run"), model="bilinear", word_vectors=str(vectors), epochs=3,
         model_settings={"rank": 8}, **recipe,
     )  # fmt: skip
-    assert trained.history["loss"].iloc[-1] < trained.history["loss"].iloc[0]
+    assert (losses := trained.to_pandas()["loss"]).iloc[-1] < losses.iloc[0]
     assert "bilinear on visual7w_orig, test" in repr(trained)
 
     predicted = vm.predict(trained.model_folder, data, "visual7w_orig", word_vectors=str(vectors))

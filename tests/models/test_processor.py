@@ -84,6 +84,16 @@ def test_other_questions_of_the_batch_change_no_score(vectors, counts):
             torch.testing.assert_close(together[row, :count], alone[0], atol=1e-6, rtol=1e-6)
 
 
+def test_a_question_that_is_not_seen_may_be_missing_and_arrays_may_be_numpys(vectors):
+    processor = processor_of(model_of("mlp-ia"), vectors)
+    made = processor(images=[picture(0)], choices=[["red", "green"]], return_tensors="np")
+    expected = processor([picture(0)], ["what"], choices=[["red", "green"]])
+    assert made.keys() == expected.keys()
+    for name, array in made.items():
+        np.testing.assert_array_equal(array, expected[name])
+        assert isinstance(array, np.ndarray)
+
+
 def test_an_image_may_be_given_in_any_way(vectors, tmp_path):
     processor = processor_of(model_of("mlp-ia"), vectors)
     path = tmp_path / "picture.png"

@@ -84,11 +84,11 @@ def test_the_sample_depends_on_the_seed_alone_and_keeps_the_order(toy):
 def test_questions_that_belong_together_stay_together(toy):
     questions = read_questions(str(toy), CONFIG).splits["train"]
     groups = [str(row // 3) if row < 390 else "" for row in range(len(questions))]
-    questions = replace(questions, together=groups)
+    questions = replace(questions, group_ids=groups)
     for count in (2, 50, 51, 400):
         found = sampled(questions, count, 0)
         assert len(found) == count  # single questions fill it
-        sizes = dict(zip(*np.unique(found.together, return_counts=True), strict=True))
+        sizes = dict(zip(*np.unique(found.group_ids, return_counts=True), strict=True))
         assert all(size == 3 for name, size in sizes.items() if name)
 
 
@@ -117,7 +117,7 @@ def test_pairs_are_trained_on_whole(tmp_path):
     assert len(train_questions) == 40
     found = sampled(train_questions, 11, 0)
     assert len(found) == 10  # no half pair fills it
-    assert np.unique(found.together, return_counts=True)[1].tolist() == [2] * 5
+    assert np.unique(found.group_ids, return_counts=True)[1].tolist() == [2] * 5
 
 
 def test_questions_of_a_type_are_left_out_of_all_splits(settings, dataset):

@@ -71,7 +71,7 @@ def test_rows_without_images_are_held_out_by_their_question(settings, table, tmp
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("test.csv", "test.csv, test has no split train; it has test"), ("no.csv", "no.csv"), ("words.csv", "words.csv")],
+    [("test.csv", "test.csv, test has no split train, but test"), ("no.csv", "no.csv"), ("words.csv", "words.csv")],
 )
 def test_what_cannot_be_trained_on_is_one_line(settings, table, tmp_path, name, message):
     table[table.split == "test"].to_csv(tmp_path / "test.csv", index=False)

@@ -7,7 +7,7 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.questions import human_answers, metric_of
+from hf_vqa_mc.training.questions import metric_of
 from tests.training import toy_dataset
 from tests.training.toy_dataset import CONFIG
 
@@ -107,24 +107,6 @@ def test_other_human_answers_are_another_dataset(settings, dataset, tmp_path, mo
 RECORDS = pa.list_(pa.struct([("answer", pa.string()), ("answer_id", pa.int64())]))
 
 
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        (pa.array([["a", "b"], [], None]), [["a", "b"], [], []]),
-        (pa.array([[{"answer": "a", "answer_id": 1}], []], RECORDS), [["a"], []]),
-        (pa.array(["a", "b"]), None),
-        (pa.array([[1], [2]]), None),
-    ],
-)
-def test_human_answers_are_lists_of_text_or_records(column, expected):
-    assert human_answers(pa.table({"answers": column}), "rows") == expected
-
-
-def test_a_null_answer_is_located():
-    with pytest.raises(InputError, match="rows, row 2: one of answers is empty"):
-        human_answers(pa.table({"answers": [["a"], ["b", None]]}), "rows")
-
-
 def test_any_row_with_several_answers_makes_it_consensus_accuracy():
     assert metric_of(["answer", "answers"], [["a"], ["a", "b"]]) == "consensus accuracy"
-    assert metric_of(["answer", "answers"], [["a"], []]) == metric_of(["answer"], None) == "accuracy"
+    assert metric_of(["answer", "answers"], [["a"], []]) == metric_of(["answer"], [[]]) == "accuracy"

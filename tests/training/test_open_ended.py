@@ -80,12 +80,8 @@ def test_splits_can_be_trained_on_together(answered, tmp_path):
     assert record["rows"]["train"] + record["rows"]["held_out"] == 300
     assert list(record["results"]) == ["held_out"]
     assert "--train-splits train --train-splits validation" in record["command"]
-    for names, message in (
-        (("train", "val"), "--train-splits: unknown split of .*'val'. Known: train, validation"),
-        (("train", "train"), "has question 'train0' 2 times"),
-    ):
-        with pytest.raises(InputError, match=message):
-            train(settings_of(answered, "open", tmp_path / "other", train_splits=names))
+    with pytest.raises(InputError, match=r"--train-splits: unknown split of .*'val'. Known: train, validation"):
+        train(settings_of(answered, "open", tmp_path / "other", train_splits=("train", "val")))
 
 
 def test_a_baseline_that_always_answers_yes_needs_that_answer(answered, tmp_path):
@@ -196,8 +192,8 @@ def edited(folder, change):
     ("model", "change", "message"),
     [
         ("bow-q", lambda row: row | {"question": ""}, "no word occurs in 2 or more of the .* training questions"),
-        ("bow-q", lambda row: row | {"answer": ""}, "train has no answers to train on"),
-        ("popular-per-type", lambda row: row | {"question_type": ["a"]}, "holds list.*expected one text or number"),
+        ("bow-q", lambda row: row | {"answer": ""}, "has no answers to train on"),
+        ("popular-per-type", lambda row: row | {"question_type": ["a"]}, "holds list.*expected a text or number"),
     ],
 )
 def test_rows_that_a_model_cannot_be_trained_on_are_refused(answered, tmp_path, model, change, message):

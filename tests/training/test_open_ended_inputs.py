@@ -156,9 +156,9 @@ def test_options_that_a_model_lacks_or_does_not_use_are_named(toy, toy_features,
     ("content", "message"),
     [
         ({"annotations": [{"image_id": 1}]}, r"annotations\[0\], field 'caption': it is missing"),
-        ({"annotations": []}, "has no captions"),
+        ({"annotations": []}, "questions have no caption in"),
         ({"images": []}, "expected a field 'annotations'"),
-        ({"annotations": [{"image_id": 1, "caption": "a"}]}, "questions are on images without a caption in"),
+        ({"annotations": [{"image_id": 1, "caption": "a"}]}, "questions have no caption in"),
     ],
 )
 def test_files_without_captions_are_refused(toy, tmp_path, content, message):
@@ -341,7 +341,7 @@ def test_bottom_up_learns_from_the_regions_of_a_detector(toy, tmp_path):
 @pytest.mark.slow
 def test_a_pipeline_cannot_compute_imported_regions(toy, toy_regions, tmp_path):
     folder = run(toy, tmp_path / "run", "bottom-up", features=toy_regions, epochs=0.1).model_folder
-    with pytest.raises(InputError, match=r"add features DIR with features of .*-imported-regions, the kind that it"):
+    with pytest.raises(InputError, match=r"add features DIR with those of .*-imported-regions, as in training"):
         vm.predict(folder, str(toy), toy_dataset.CONFIG)
     _, processor = load_checkpoint(folder)
     with pytest.raises(InputError, match="which are read from files; use vqa-mc predict"):

@@ -63,9 +63,6 @@ def test_a_dataset_of_others_has_one_kind_of_decoys_and_may_number_its_questions
         ({"label": [0, 2]}, "row 2: label is 2"),
         ({"label": ["a", "b"]}, "label"),
         ({"question": ["what?", None]}, "row 2: question is empty"),
-        ({"choice_kinds": [[0, 1], [0]]}, "row 2: choice_kinds"),
-        ({"choice_kinds": [[0, 1], [0, None]]}, "row 2: one of choice_kinds"),
-        ({"choice_kinds": [[0, 1], [0, 300]]}, "row 2: one of choice_kinds is 300, expected 0 to 5"),
     ],
 )
 def test_invalid_rows_are_located(tmp_path, changed, message):

@@ -1,6 +1,5 @@
 """Datasets named as the paper's, tiny: Visual Genome's images 1 to 180, COCO's from 5001 on, some of them the same."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -70,14 +69,3 @@ def features(dataset: Path, output: Path) -> Path:
             dataset_images(str(dataset), config, pictures), backbone="pixels", output=output
         ).folder
     return folder.parent
-
-
-def image_data(path: Path) -> Path:
-    """Visual Genome's file: every third image is one of COCO's, most of them one that VQA asks about."""
-    ids = np.random.default_rng(1).permutation(np.arange(5041, 5111)).tolist()
-    rows = [
-        {"image_id": image, "coco_id": ids.pop() if image % 3 == 0 else None, "flickr_id": None, "url": "x"}
-        for image in range(1, 181)
-    ]
-    path.write_text(json.dumps(rows))
-    return path

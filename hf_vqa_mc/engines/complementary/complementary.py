@@ -21,7 +21,6 @@ The nearest images are exact: a float32 matrix product selects candidates, float
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,10 +31,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.compiled import njit, over_ranges
 from hf_vqa_mc.decoys.candidates import Float32s, Float64s, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.similar_questions import WordBags
-from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, Known, Premises
+from hf_vqa_mc.engines.complementary.premise import FAILS, PREMISES, ImageFacts, Premises
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.schema import check_triplets
 from hf_vqa_mc.text.normalisation import comparable, words
 
@@ -108,7 +106,7 @@ def complementary(
     triplets: pa.Table,
     *,
     k: int = N_CANDIDATES,
-    known: Known | None = None,
+    known: ImageFacts | None = None,
     progress: Progress = silent,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Rank the images nearest to each question's image by how likely the question's answer differs there.
@@ -138,7 +136,7 @@ def complementary(
     near = nearest_images(features, k, lambda done: progress("nearest images", done, len(image_ids)))
     candidates = near.images[images]  # int32 (questions, candidates)
     differs, evidence = _estimates(questions, answers, images, near)
-    premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or Known())
+    premises = Premises(image_ids, zip(questions, answers, images.tolist(), strict=True), known or ImageFacts())
     judged = np.zeros(candidates.shape, np.int8)
     for row, (question, row_images) in enumerate(zip(questions, candidates.tolist(), strict=True)):
         judged[row] = premises.judge(question, row_images)
@@ -252,42 +250,3 @@ def _estimate(
                         same += weight
             differs[question, column] = min(max(1.0 - (same + priors[question]) / (total + 1.0), 0.0), 1.0)
             evidence[question, column] = total
-
-
-def read_captions(paths: Sequence[Path]) -> dict[str, list[str]]:
-    """Read the captions of each image, by image_id, from COCO's ``captions_*.json``."""
-    captions: dict[str, list[str]] = {}
-    for path in paths:
-        for _, records in read_lists(path, ("annotations",)):
-            for image_id, caption in zip(records.ids("image_id"), records.texts("caption"), strict=True):
-                captions.setdefault(image_id, []).append(caption)
-    return captions
-
-
-def read_instances(paths: Sequence[Path]) -> tuple[dict[str, set[str]], frozenset[str]]:
-    """The categories of objects in each image of COCO's ``instances_*.json``, maybe none, and all categories."""
-    objects: dict[str, set[str]] = {}
-    known: frozenset[str] | None = None
-    for path in paths:
-        names: dict[str, str] = {}
-        listed: set[str] = set()
-        annotated: list[tuple[str, str]] = []
-        for field, records in read_lists(path, ("categories", "images", "annotations")):
-            if field == "categories":
-                names |= zip(records.ids("id"), records.texts("name"), strict=True)
-            elif field == "images":
-                listed.update(records.ids("id"))
-            else:
-                annotated += zip(records.ids("image_id"), records.ids("category_id"), strict=True)
-        categories = frozenset(names.values())
-        if known is not None and categories != known:
-            differ = f"its {len(categories)} categories are not the {len(known)} of {paths[0]}"
-            raise InputError(f"{path}: {differ}; use files of the same release")
-        known = categories
-        objects |= {image_id: set() for image_id in sorted(listed - objects.keys())}
-        if unlisted := {image_id for image_id, _ in annotated} - listed:
-            lost = f"image {min(unlisted)} is annotated, but not in the list 'images'"
-            raise InputError(f"{path}: {lost}: the file is truncated; use the whole file")
-        for image_id, category in annotated:
-            objects[image_id].add(names[category])
-    return objects, known or frozenset()

@@ -10,13 +10,14 @@ clock?" needs a clock and no tree; "is there a tree?" and "is this a kitchen?" n
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from hf_vqa_mc.engines.vocabulary import Vocabulary
+from hf_vqa_mc.io.records import read_lists
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -35,27 +36,36 @@ _ASKS_WHETHER, _ASKS_WHAT = (re.compile(rf"({WORDS.read(key, str)})(?!\S)") for 
 _BEFORE_A_NOUN = WORDS["known"] | WORDS["articles"] | WORDS["quantities"] | frozenset(SMALL_NUMBERS)
 
 
-@dataclass
-class Known:
-    """Known facts about images, by image_id: captions, and the categories of annotated objects."""
+def captions_in(path: Path) -> Iterator[tuple[str, str]]:
+    """The image ids and captions of COCO's ``captions_*.json``; raises InputError if the file is not of that form."""
+    for _, records in read_lists(path, ("annotations",)):
+        yield from zip(records.ids("image_id"), records.texts("caption"), strict=True)
 
-    captions: dict[str, list[str]] = field(default_factory=dict)
-    instances: dict[str, set[str]] = field(default_factory=dict)  # all that the image shows of ``categories``
+
+@dataclass
+class ImageFacts:
+    """Known facts about images: captions, and by image_id the categories of annotated objects."""
+
+    captions: Iterable[tuple[str, str]] = ()  # with the image_id first
+    instances: Mapping[str, Set[str]] = field(default_factory=dict)  # all that the image shows of ``categories``
     categories: frozenset[str] = frozenset()
 
 
 class Premises:
     """Decides whether the premises of questions hold for images."""
 
-    def __init__(self, image_ids: Sequence[str], questions: Iterable[tuple[str, str, int]], known: Known) -> None:
+    def __init__(self, image_ids: Sequence[str], questions: Iterable[tuple[str, str, int]], known: ImageFacts) -> None:
         """``questions``: text, answer and the index of the image in ``image_ids``; ``known``: of the images."""
         names = {name: "_".join(words(name)) for name in known.categories}  # as objects_in has them: fire_hydrant
         named: list[list[str]] = [[] for _ in image_ids]
         for question, answer, image in questions:
             named[image] += _asserted(question, answer)
         self._absent: list[frozenset[str]] = []
+        index = {image_id: number for number, image_id in enumerate(image_ids)}
+        for image_id, caption in known.captions:
+            if image_id in index:
+                named[index[image_id]] += objects_in(caption)
         for found, image_id in zip(named, image_ids, strict=True):
-            found += chain.from_iterable(map(objects_in, known.captions.get(image_id, ())))
             shown = known.instances.get(image_id, known.categories)
             found += [names[name] for name in known.instances.get(image_id, ())]
             self._absent.append(frozenset(names[name] for name in known.categories - shown))
@@ -87,7 +97,7 @@ def presupposed(question: str) -> tuple[str, ...] | None:
         return tuple(dict.fromkeys(one.noun for one in named))
     spoken[0] = first
     asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
-    known: list[_Named] = []
+    known: list[_Mention] = []
     for position, one in enumerate(named):
         if one is not asked and _is_known(one, spoken, named[:position], known):
             known.append(one)
@@ -133,7 +143,7 @@ def kinds_of(noun: str) -> frozenset[str]:
     return frozenset([noun, *(name for ancestor in above for name in _first_sense_names().get(ancestor, ()))])
 
 
-class _Named(NamedTuple):
+class _Mention(NamedTuple):
     """An object that a text names."""
 
     noun: str  # in its base form
@@ -141,17 +151,17 @@ class _Named(NamedTuple):
     end: int  # after its last word
 
 
-def _named_in(spoken: Sequence[str]) -> list[_Named]:
+def _named_in(spoken: Sequence[str]) -> list[_Mention]:
     """The objects that words name, with repetitions."""
-    found: list[_Named] = []
+    found: list[_Mention] = []
     for position, word in enumerate(spoken):
         if found and found[-1].end > position:
             continue
         pair, form = "_".join(spoken[position : position + 2]), _PERSONS.get(word, word)
         if position + 1 < len(spoken) and word not in _NOT_OBJECTS and (noun := _object(pair)):
-            found.append(_Named(noun, position, position + 2))
+            found.append(_Mention(noun, position, position + 2))
         elif form not in _NOT_OBJECTS and form not in WORDS["picture"] and (noun := _object(form)):
-            found.append(_Named(noun, position, position + 1))
+            found.append(_Mention(noun, position, position + 1))
     return found
 
 
@@ -161,7 +171,7 @@ def _opening(spoken: Sequence[str]) -> int:
     return len(found[0].split()) if found else 0
 
 
-def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
+def _is_asked_about(one: _Mention, spoken: Sequence[str]) -> bool:
     """Whether the question asks about this object, the first that it names: "is there a dog?", "is this a dog?"."""
     opening = _opening(spoken)
     asks_what = _ASKS_WHAT.match(" ".join(spoken)) and (spoken[2] in WORDS["articles"] or one.end == len(spoken))
@@ -171,7 +181,7 @@ def _is_asked_about(one: _Named, spoken: Sequence[str]) -> bool:
     return not any(word in _NOT_OBJECTS and word not in _BEFORE_A_NOUN for word in between)
 
 
-def _is_known(one: _Named, spoken: Sequence[str], before: Sequence[_Named], known: Sequence[_Named]) -> bool:
+def _is_known(one: _Mention, spoken: Sequence[str], before: Sequence[_Mention], known: Sequence[_Mention]) -> bool:
     """Whether an object is referred to as known: "he", "the three big trees", "the bus stop", but not "a tree"."""
     if spoken[one.start] in _PRONOUNS:
         return True

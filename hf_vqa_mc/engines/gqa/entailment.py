@@ -26,8 +26,8 @@ class Fact(NamedTuple):
 
     - value, exact (the only value of the type): type, value; kind: kind; name: name
     - relation (subject, object): relation
-    - some, none, only (the only object): Described
-    - same: type, Described if it is about all of those; common: type; compare: type, values of the objects
+    - some, none, only (the only object): Description
+    - same: type, Description if it is about all of those; common: type; compare: type, values of the objects
     - or: facts; program: program
     """
 
@@ -41,7 +41,7 @@ Way: TypeAlias = tuple[Fact, ...]  # Facts that together settle a question, thos
 Claim: TypeAlias = tuple[list[Fact], list[Way]]  # Facts stated, and alternative facts that settle it.
 
 
-class Described(NamedTuple):
+class Description(NamedTuple):
     """All objects of a kind that satisfy some conditions."""
 
     kind: str
@@ -110,7 +110,7 @@ def _is_kind(ontology: Ontology, kind: str, other: str) -> bool:
     return other in (ANYTHING, kind) or (kind in ontology.nouns and ontology.isa(kind, other))
 
 
-def _includes(ontology: Ontology, wide: Described, narrow: Described) -> bool:
+def _includes(ontology: Ontology, wide: Description, narrow: Description) -> bool:
     """Whether a description fits all that another one fits: apples are fruit, red apples are apples."""
     return wide.conditions <= narrow.conditions and _is_kind(ontology, narrow.kind, wide.kind)
 
@@ -132,7 +132,7 @@ def _about(fact: Fact, one: str, other: str, opposite: bool = False) -> Fact:
 def _objects(fact: Fact) -> Iterator[str]:
     yield from fact.objects
     for part in fact.what:
-        if isinstance(part, Described):
+        if isinstance(part, Description):
             yield from part.others()
         elif isinstance(part, frozenset):
             yield from (key for one in part for key in _objects(one))
@@ -173,13 +173,13 @@ class Statement:
 
     def __init__(self, question: Question, graph: SceneGraph, ontology: Ontology) -> None:
         self.question, self.graph, self.ontology = question, graph, ontology
-        self.references: list[tuple[Described, str]] = []  # presupposed: the only object of a description
-        self.witnesses: dict[Described, tuple[str, ...]] = {}  # objects that fit the description
-        self._described: dict[int, Described] = {}  # what each step selects; the scene is not described
+        self.references: list[tuple[Description, str]] = []  # presupposed: the only object of a description
+        self.witnesses: dict[Description, tuple[str, ...]] = {}  # objects that fit the description
+        self._described: dict[int, Description] = {}  # what each step selects; the scene is not described
         for index, step in enumerate(question.program):
             match step.operation, step.argument:
                 case "select", (name,) if name != SCENE:
-                    self._described[index] = Described(ontology.kind(name))
+                    self._described[index] = Description(ontology.kind(name))
                 case "filter", (kind, value, negated):
                     found = self._described[step.inputs[0]]
                     condition = Fact("value", (IT,), (kind, value), NO if negated else YES)
@@ -194,11 +194,11 @@ class Statement:
                 same = Fact("program", (), (question.program,), question.answer)
                 self.facts, self._settled_by = [same], [(same,)]
 
-    def _related(self, step: Step, name: str, relation: str, side: str) -> Described:
+    def _related(self, step: Step, name: str, relation: str, side: str) -> Description:
         other = self._only(step.inputs[0])
         ends = (IT, other) if side == "s" else (other, IT)
         condition = _relation(self.ontology, ends[0], relation, ends[1])
-        return Described(self.ontology.kind(name), frozenset((condition,)))
+        return Description(self.ontology.kind(name), frozenset((condition,)))
 
     def _only(self, index: int) -> str:
         """The only object of a step, to which the question refers."""
@@ -244,7 +244,7 @@ class Statement:
                 return self._exists(self._related(step, name, relation, side), index, answer)
         return self._alike(step, step.argument[0], OPPOSITE[answer] if step.operation == "different" else answer)
 
-    def _exists(self, described: Described, index: int, answer: str) -> Fact:
+    def _exists(self, described: Description, index: int, answer: str) -> Fact:
         if answer == NO:
             return Fact("none", (), (described,))
         self.witnesses[described] = self.question.found[index]
@@ -303,7 +303,7 @@ class Statement:
             if not others and often[witness] == 1:
                 yield from described.facts(witness)
 
-    def ways(self, only: Sequence[tuple[Described, str]]) -> list[Way]:
+    def ways(self, only: Sequence[tuple[Description, str]]) -> list[Way]:
         """At most MANY_WAYS sets of facts, each of which settles the question.
 
         The references are assumed to be unambiguous, but it is not known which objects they mean. So a fact about an
@@ -335,7 +335,7 @@ class Statement:
                     return list(ways)
         return list(ways)
 
-    def _excluded(self, described: Described, only: Sequence[tuple[Described, str]]) -> Iterator[Way]:
+    def _excluded(self, described: Description, only: Sequence[tuple[Description, str]]) -> Iterator[Way]:
         """Sets of facts by which no object fits: the only object of a wider description does not fit."""
         for wider, object_id in only:
             if not _includes(self.ontology, wider, described):
@@ -365,5 +365,5 @@ class Statement:
                     kind = other
                 case _:
                     continue
-            same.append(Fact("none", (), (Described(kind, conditions),)))
+            same.append(Fact("none", (), (Description(kind, conditions),)))
         return same

@@ -145,7 +145,7 @@ IN_COMMON = frozenset({"color", "material", "shape"})
 """Types that two objects can have in common; official scores accept no other answers."""
 
 
-class Found(NamedTuple):
+class Selection(NamedTuple):
     """The objects of a selection."""
 
     certain: tuple[str, ...]
@@ -164,7 +164,7 @@ class Run(NamedTuple):
     found: tuple[tuple[str, ...], ...]  # the objects that each step certainly found or used
 
 
-Value: TypeAlias = Found | str | None
+Value: TypeAlias = Selection | str | None
 Inputs: TypeAlias = Sequence[Value]
 Result: TypeAlias = tuple[Value, tuple[str, ...]]  # A step's value, and the objects that it found or used.
 UNSETTLED: Result = (None, ())
@@ -182,10 +182,10 @@ class Executor:
         answers, found = zip(*self._results(program), strict=True)
         return Run(answers[-1] if isinstance(answers[-1], str) else None, found)
 
-    def find(self, program: Program) -> Found | None:
+    def find(self, program: Program) -> Selection | None:
         """The objects of a program's last step; None if an earlier step is not settled."""
         found = self._results(program)[-1][0]
-        return found if isinstance(found, Found) else None
+        return found if isinstance(found, Selection) else None
 
     def _results(self, program: Program) -> list[Result]:
         results: list[Result] = []
@@ -229,7 +229,7 @@ class Executor:
         objects, ontology = self.graph.objects, self.ontology
         certain = tuple(key for key, thing in objects.items() if ontology.isa(thing.name, name))
         possible = [key for key, thing in objects.items() if ontology.may_be(thing.name, name)]
-        return Found(certain, (*possible, *self._left_out(name))), certain
+        return Selection(certain, (*possible, *self._left_out(name))), certain
 
     def _left_out(self, name: str) -> list[str]:
         """LEFT_OUT if an object of this name may have been left out of the graph."""
@@ -237,12 +237,12 @@ class Executor:
 
     def _filter(self, inputs: Inputs, kind: str, value: str, negated: str) -> Result:
         (found,) = inputs
-        if not isinstance(found, Found):
+        if not isinstance(found, Selection):
             return UNSETTLED
         wanted = NO if negated else YES
         answers = {key: self.has_value(key, kind, value) for key in found.possible if key != LEFT_OUT}
         certain = tuple(key for key in found.certain if answers[key] == wanted)
-        return Found(certain, tuple(key for key in found.possible if answers.get(key) in (wanted, None))), certain
+        return Selection(certain, tuple(key for key in found.possible if answers.get(key) in (wanted, None))), certain
 
     def _relate(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         """The objects at the other end of a relation; if one is usual, annotations count as complete."""
@@ -256,8 +256,8 @@ class Executor:
         certain = tuple(key for key in others if holds[key] == YES and self.ontology.isa(others[key], name))
         words = self.ontology.relations[relation]
         if certain and not words.many and not (words.one_subject and side == "o"):  # one wears several things
-            return Found(certain, certain), certain
-        return Found(certain, (*(key for key in others if holds[key] != NO), *self._left_out(name))), certain
+            return Selection(certain, certain), certain
+        return Selection(certain, (*(key for key in others if holds[key] != NO), *self._left_out(name))), certain
 
     def _ask(self, inputs: Inputs, kind: str, *options: str) -> Result:
         """The value of the only object or the scene; with one option whether it has it, with two which of them."""
@@ -322,11 +322,11 @@ class Executor:
 
 def _only(inputs: Inputs) -> str | None:
     (found,) = inputs
-    return found.only if isinstance(found, Found) else found
+    return found.only if isinstance(found, Selection) else found
 
 
 def _exists(value: Value) -> str | None:
-    if not isinstance(value, Found):
+    if not isinstance(value, Selection):
         return None
     return YES if value.certain else None if value.possible else NO
 
@@ -335,8 +335,8 @@ def _compared(inputs: Inputs) -> tuple[str, ...] | None:
     """The objects to compare: the single objects of two inputs, or all objects of one input, at least two."""
     if len(inputs) == 1:
         (found,) = inputs
-        clear = isinstance(found, Found) and found.certain == found.possible and len(found.certain) > 1
-        return found.certain if isinstance(found, Found) and clear else None
+        clear = isinstance(found, Selection) and found.certain == found.possible and len(found.certain) > 1
+        return found.certain if isinstance(found, Selection) and clear else None
     one, other = (_only((found,)) for found in inputs)
     return None if one is None or other is None or one == other else (one, other)
 

@@ -28,7 +28,7 @@ from hf_vqa_mc.engines.gqa.selection import (
     AnswerCells,
     Bools,
     QuestionTable,
-    Selected,
+    SelectionResult,
     entropies,
     select_balanced,
 )
@@ -138,7 +138,7 @@ TYPES = ("structural", "semantic", "detailed")
 
 
 def dataset_statistics(
-    table: QuestionTable, selected: Selected, splits: Sequence[str], problems: Mapping[str, int]
+    table: QuestionTable, selected: SelectionResult, splits: Sequence[str], problems: Mapping[str, int]
 ) -> dict[str, Any]:
     """The content of ``statistics.json``: counts, means in words and steps, entropies in bits, problems by reason."""
     rows, answers, kept = table.rows, table.rows["answer"], selected.kept

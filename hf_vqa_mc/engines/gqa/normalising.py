@@ -195,7 +195,7 @@ def _is_unknown(name: str, ontology: Ontology) -> bool:
     return bool(words) and not clean_name(name, ontology).name and not any(_known(word, ontology) for word in words)
 
 
-class Cleaned(NamedTuple):
+class CleanName(NamedTuple):
     """A name in the ontology's words."""
 
     name: str | None = None  # None if the ontology has no such noun
@@ -203,7 +203,7 @@ class Cleaned(NamedTuple):
     note: str = ""  # how it was found, for the count of problems
 
 
-def clean_name(text: str, ontology: Ontology) -> Cleaned:
+def clean_name(text: str, ontology: Ontology) -> CleanName:
     """An annotator's name for an object in the ontology's words.
 
     The name, another spelling or number of it, else values before a noun ("white horse"), else its last word unless
@@ -213,20 +213,20 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
     while len(words) > 1 and words[0] in _WORDS["stop words"]:
         words = words[1:]
     if not words or (set(words) & _WORDS["sentences"] and " ".join(words) not in ontology.nouns):
-        return Cleaned()
+        return CleanName()
     found = _known(" ".join(words), ontology)
     if found:
-        return Cleaned(found)
+        return CleanName(found)
     end = next((index for index, word in enumerate(words) if index and word in _WORDS["after it"]), 0)
     if end:
         shorter = clean_name(" ".join(words[:end]), ontology)
         noun = ontology.nouns.get(shorter.name or "")
-        return Cleaned() if noun is None or noun.vague else shorter._replace(note="phrase")
+        return CleanName() if noun is None or noun.vague else shorter._replace(note="phrase")
     for split in range(1, len(words)):
         name = _known(" ".join(words[split:]), ontology)
         values = _values(words[:split], ontology) if name else None
         if name and values is not None:
-            return Cleaned(name, values, "values in the name")
+            return CleanName(name, values, "values in the name")
     last = _known(words[-1], ontology)
     reads_as_last = (
         len(words) <= LONGEST
@@ -236,7 +236,7 @@ def clean_name(text: str, ontology: Ontology) -> Cleaned:
         and not set(words[:-1]) & _WORDS["not themselves"]
         and not any(_is_another(joint.join(words[-2:]), words[-1]) for joint in ("_", ""))
     )
-    return Cleaned(last, (), "read as its last word") if last and reads_as_last else Cleaned()
+    return CleanName(last, (), "read as its last word") if last and reads_as_last else CleanName()
 
 
 def _known(name: str, ontology: Ontology) -> str | None:

@@ -150,7 +150,7 @@ def relation_form(name: str) -> str | None:
 _TEMPLATES = Vocabulary("gqa/templates")
 _PHRASES = _TEMPLATES.read("phrases", dict[str, tuple[str, ...]])
 _BY_TYPE = _TEMPLATES.read("templates", dict[str, dict[str, tuple[str, ...]]])  # by question type and variant
-_DETAILED = _TEMPLATES.read("detailed types", dict[str, dict[str, str]])
+DETAILED_TYPES = _TEMPLATES.read("detailed types", dict[str, dict[str, str]])  # GQA's names, by type and variant
 
 
 class Pattern:
@@ -182,11 +182,6 @@ def wordings(question_type: str) -> dict[str, tuple[Pattern, ...]]:
     """The wordings of a question type by variant."""
     by_variant = _BY_TYPE[question_type].items()
     return {variant: tuple(Pattern(text, _PHRASES) for text in texts) for variant, texts in by_variant}
-
-
-def detailed_types(question_type: str) -> dict[str, str]:
-    """GQA's names of the detailed types by variant."""
-    return _DETAILED[question_type]
 
 
 INDIRECT = 0.45  # Fraction of references with a modifier where the name alone is unambiguous.

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.visual_genome import IMAGES, Box, RawGraph, RawObject, boxes, read_visual_genome, size_of
+from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, boxes, read_visual_genome, size_of
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.json_stream import object_items
@@ -144,11 +144,7 @@ def read_graphs(path: Path, problems: Counter[str]) -> Iterator[RawGraph]:
         raise InputError(f"{path}: no such file; expected GQA's scene graphs, or a folder with Visual Genome's")
     if not path.is_dir():
         return read_gqa_graphs(PublishedFile(path.name, path))
-    files = Folder(path)
-    if not files.has(IMAGES) and (found := sorted(path.glob("*sceneGraphs.json*"))):
-        named = f"give GQA's files one by one, such as {found[0]}"
-        raise InputError(f"{path}: a folder is read as Visual Genome's; {named}")
-    return read_visual_genome(files, problems)
+    return read_visual_genome(Folder(path), problems)
 
 
 def read_gqa_graphs(file: PublishedFile) -> Iterator[RawGraph]:

@@ -8,7 +8,7 @@ questions are restored until the order is right at both levels. The result, comp
 - No answer of a global group vanishes. Local groups may vanish, or lose their rarest answers.
 - No group's entropy is lower, except for groups that vanish.
 - The bounds hold for each group when its level is balanced. The other level and restored questions may exceed them:
-  ``Selected.beyond`` counts where.
+  ``SelectionResult.beyond`` counts where.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -179,7 +179,7 @@ def entropies(counts: Ints, starts: Ints) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectionResult:
     """The selected questions, and how many were removed."""
 
     kept: Bools  # (questions,)
@@ -190,7 +190,7 @@ class Selected:
 
 def select_balanced(
     table: QuestionTable, shares: Mapping[str, float] = SHARES, seed: int = 0, progress: Progress = silent
-) -> Selected:
+) -> SelectionResult:
     """The questions of the balanced dataset.
 
     Which questions of an answer are kept depends on the seed, the image's id and the question's number, not on their
@@ -244,7 +244,7 @@ def select_balanced(
         largest, totals = np.maximum.reduceat(counts, level.starts[:-1]), level.totals(counts)
         most = HEAD * np.maximum(totals - largest, THIN * totals) + 1
         beyond[name] = int(((largest > most) & (largest < totals)).sum())
-    return Selected(kept, removed, back, beyond)
+    return SelectionResult(kept, removed, back, beyond)
 
 
 def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:

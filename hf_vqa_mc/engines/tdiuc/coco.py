@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Collected, Outcome, subset_in
+from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Outcome, QuestionCollection, subset_in
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
 from hf_vqa_mc.engines.vocabulary import Vocabulary, with_article
 from hf_vqa_mc.errors import InputError, unknown_name
@@ -75,8 +75,10 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
     return found
 
 
-def read_coco(files: Sequence[PublishedFile], made: Collected, progress: Progress = silent) -> list[CocoImage]:
-    """The images of all files that have objects, by id, each with its objects by id; counts what is listed again."""
+def read_coco(
+    files: Sequence[PublishedFile], made: QuestionCollection, progress: Progress = silent
+) -> list[CocoImage]:
+    """The images of all files, by id, each with its objects by id; counts what is listed again."""
     images: dict[int, tuple[int, int, str]] = {}  # width, height and name
     annotated = defaultdict[int, frozenset[str]](frozenset)
     instances = defaultdict[int, dict[int, Instance]](dict)  # by image, by annotation id
@@ -109,8 +111,8 @@ def read_coco(files: Sequence[PublishedFile], made: Collected, progress: Progres
         progress("reading COCO", number, len(files))
     made.left_out["coco: images without any annotated object"] = len(images) - len(instances)
     return [
-        CocoImage(image_id, *images[image_id][:2], annotated[image_id], [objects[key] for key in sorted(objects)])
-        for image_id, objects in sorted(instances.items())
+        CocoImage(image_id, *about[:2], annotated[image_id], [one for _, one in sorted(instances[image_id].items())])
+        for image_id, about in sorted(images.items())
     ]
 
 
@@ -142,7 +144,7 @@ _INDOOR_KINDS = {name for name, one in COCO_OBJECTS.items() if one.supercategory
 _INDOOR_SIGNS = SCENES["indoor signs"] | (_INDOOR_KINDS - SCENES["outdoor exceptions"])
 
 
-def ask_coco(image: CocoImage, mentioned: frozenset[str], made: Collected) -> None:
+def ask_coco(image: CocoImage, mentioned: frozenset[str], made: QuestionCollection) -> None:
     """Add all questions that COCO's annotation of an image allows; objects ``mentioned`` elsewhere are not absent."""
     ask: dict[str, Callable[[CocoImage, SeededRng], Iterator[Outcome]]]
     ask = {PRESENCE: partial(ask_presence, absent=absent_objects(image, mentioned)), COUNTING: ask_counting}

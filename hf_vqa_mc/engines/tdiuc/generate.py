@@ -19,7 +19,7 @@ from hf_vqa_mc.engines.tdiuc.imported import (
     read_genome,
     read_image_ids,
 )
-from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, Collected, settled, with_absurd
+from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, QuestionCollection, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
 from hf_vqa_mc.engines.visual_genome import PARTS
 from hf_vqa_mc.errors import InputError
@@ -55,9 +55,9 @@ def generate(
     """Generate a dataset in TDIUC's layout; returns the content of its ``statistics.json``."""
     check_output(output, FOLDERS[ENGINE], overwrite)
     check_outside(output, "output", [*coco, *annotated, *filter(None, [visual_genome, vqa])])
-    made = Collected(seed)
+    made = QuestionCollection(seed)
     mentioned: dict[int, set[str]] = {}  # objects mentioned by annotations other than COCO's
-    images = read_coco(coco_files(coco), made, progress)
+    images = [image for image in read_coco(coco_files(coco), made, progress) if image.instances]
     if visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
         _ask_of_genome(Folder(visual_genome), mentioned, made)
@@ -100,7 +100,7 @@ def generate(
     return statistics
 
 
-def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: Collected) -> None:
+def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: QuestionCollection) -> None:
     if not any(folder.has(name) for name in (*PARTS, QUESTIONS)):
         folder.find(PARTS[0])  # raises, and names the files expected
     left_out: Counter[str] = Counter()
@@ -142,7 +142,7 @@ def _write_questions(folder: Path, questions: pd.DataFrame, progress: Progress) 
     progress("writing", len(SPLITS), len(SPLITS))
 
 
-def _statistics(questions: pd.DataFrame, made: Collected) -> dict[str, Any]:
+def _statistics(questions: pd.DataFrame, made: QuestionCollection) -> dict[str, Any]:
     types: dict[str, dict[str, Any]] = {}
     for name in QUESTION_TYPES:
         of_type = questions[questions["question_type"] == name]

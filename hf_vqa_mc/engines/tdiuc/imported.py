@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
-from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Collected, Origin, Outcome
+from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Origin, Outcome, QuestionCollection
 from hf_vqa_mc.engines.tdiuc.words import (
     ANSWERS,
     CLOSED,
@@ -88,7 +88,7 @@ AGREEMENT = 5  # minimum number of annotators who agree on an imported answer, "
 VQA_WORDS, GENOME_WORDS = 2, 1  # most words of an imported answer, "Importing Questions"
 
 
-def import_vqa(folder: Folder, made: Collected) -> None:
+def import_vqa(folder: Folder, made: QuestionCollection) -> None:
     """Import COCO-VQA's questions (VQA v1 or v2, in its own layout) of all subsets; InputError if there are none."""
     named = [(subset, release, release.available_task(folder, subset)) for subset in SPLITS for release in (V1, V2)]
     available = [(subset, release, task) for subset, release, task in named if task is not None]
@@ -109,7 +109,7 @@ def import_vqa(folder: Folder, made: Collected) -> None:
                 _import(image_id, question, answer, VQA_WORDS, "vqa_imported", made)
 
 
-def import_genome(folder: Folder, ids: dict[int, int], made: Collected) -> None:
+def import_genome(folder: Folder, ids: dict[int, int], made: QuestionCollection) -> None:
     """Import Visual Genome's questions; raises InputError if the file is malformed."""
     for records in read_records(folder.find(QUESTIONS)):
         nested = records.nested("qas")
@@ -127,7 +127,7 @@ def _human_answers(records: Records) -> pa.Table:
     return pa.table({**id_columns(records), "answers": text_lists(answers)})
 
 
-def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: Collected) -> None:
+def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: QuestionCollection) -> None:
     if not answer or len(answer.split()) > longest:
         made.left_out[f"{origin}: an answer of more than {longest} words, or none"] += 1
         return
@@ -138,10 +138,7 @@ def _import(image_id: int, question: str, answer: str, longest: int, origin: Ori
         made.add(image_id, question_type, origin, [(tidy_question(question), answer)])
 
 
-_JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".ndjson")
-
-
-def import_annotated(path: Path, made: Collected) -> None:
+def import_annotated(path: Path, made: QuestionCollection) -> None:
     """Add the hand-annotated questions of a file; count those of other types in TDIUC's files.
 
     ``path``: JSON lines (.jsonl, also .gz or .xz) with image_id, question, answer and question_type; or a folder with
@@ -153,14 +150,11 @@ def import_annotated(path: Path, made: Collected) -> None:
             _read_layout(folder, subset, made)
     elif not path.is_file():
         raise InputError(f"--annotated {path}: no such file")
-    elif path.name.endswith(_JSON_LINES):
-        _read_lines(path, made)
     else:
-        expected = f"expected JSON lines ({', '.join(_JSON_LINES)}), or the folder of TDIUC's files"
-        raise InputError(f"--annotated {path}: {expected}; rename the file, or give its folder")
+        _read_lines(path, made)
 
 
-def _read_lines(path: Path, made: Collected) -> None:
+def _read_lines(path: Path, made: QuestionCollection) -> None:
     for number, row in json_lines(path):
         record = Records([row], partial("{}, line {}".format, path, number))
         kind = record.texts("question_type")[0]
@@ -174,7 +168,7 @@ def _read_lines(path: Path, made: Collected) -> None:
         made.add(image_id, kind, "annotated", [(tidy_question(question), tidy_answer(answer))])
 
 
-def _read_layout(folder: Folder, subset: str, made: Collected) -> None:
+def _read_layout(folder: Folder, subset: str, made: QuestionCollection) -> None:
     file = folder.find(V1.annotations_name(subset))
     rows = read_annotated(folder.find(V1.questions_name(subset)), file, question_columns, annotation_columns)
     by_hand = pc.is_in(rows["question_type"], pa.array(HAND_ANNOTATED))
@@ -190,7 +184,7 @@ DUPLICATE_OVERLAP = 0.5  # minimum intersection over union of two boxes that may
 QUESTIONS = "question_answers.json"
 
 
-def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> dict[int, int]:
+def read_image_ids(folder: Folder, made: QuestionCollection, left_out: Counter[str]) -> dict[int, int]:
     """Map Visual Genome's image ids to output ids, COCO's for COCO's images; empty without image_data.json."""
     ids: dict[int, int] = {}
     if not folder.has(IMAGES):
@@ -208,7 +202,7 @@ def read_image_ids(folder: Folder, made: Collected, left_out: Counter[str]) -> d
 
 
 def read_genome(
-    folder: Folder, ids: dict[int, int], made: Collected, left_out: Counter[str]
+    folder: Folder, ids: dict[int, int], made: QuestionCollection, left_out: Counter[str]
 ) -> Iterator[tuple[int, dict[str, RawObject]]]:
     """Read the images of those of the three files that exist: the output id and the objects with a name, by id."""
     present = [name for name in PARTS if folder.has(name)]
@@ -225,7 +219,7 @@ def read_genome(
         yield written, objects
 
 
-def written_id(image_id: int, ids: dict[int, int], made: Collected, location: str) -> int:
+def written_id(image_id: int, ids: dict[int, int], made: QuestionCollection, location: str) -> int:
     """The output id of an image of Visual Genome; InputError if image_data.json exists but does not list it."""
     if not ids:
         made.add_image(GENOME_OFFSET + image_id, "genome", None, location)
@@ -242,7 +236,7 @@ _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("p
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image_id: int, objects: Mapping[str, RawObject], made: Collected) -> None:
+def ask_genome(image_id: int, objects: Mapping[str, RawObject], made: QuestionCollection) -> None:
     """The questions about one image of Visual Genome."""
     rng = SeededRng(made.seed, "tdiuc", COLOR, str(image_id))
     made.add(image_id, COLOR, "genome_generated", _ask_colors([*objects.values()], rng))

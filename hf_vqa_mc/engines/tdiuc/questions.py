@@ -44,7 +44,7 @@ class Question(NamedTuple):
 Outcome: TypeAlias = tuple[str, str] | str  # A question and its answer, or the reason why none is asked.
 
 
-class Collected:
+class QuestionCollection:
     """Questions, numbers of those left out, and images by output id: COCO's, or GENOME_OFFSET + Visual Genome's."""
 
     def __init__(self, seed: int) -> None:
@@ -89,7 +89,7 @@ def subset_in(name: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def without_duplicates(made: Collected) -> pd.DataFrame:
+def without_duplicates(made: QuestionCollection) -> pd.DataFrame:
     """Keep one of equal questions about an image, by ORIGINS; drop what one origin asks twice with other answers."""
     questions = pd.DataFrame(made.questions, columns=Question._fields, dtype=object)
     questions["origin"] = pd.Categorical(questions["origin"], ORIGINS)
@@ -106,7 +106,7 @@ def without_duplicates(made: Collected) -> pd.DataFrame:
     return questions[is_first & ~unsettled]
 
 
-def settled(made: Collected) -> pd.DataFrame:
+def settled(made: QuestionCollection) -> pd.DataFrame:
     """Drop duplicates, then questions until every answer occurs often enough and half of presence is yes in a split.
 
     One step may undo the other, so both are repeated until neither changes anything. Counting's most frequent answer
@@ -125,7 +125,7 @@ def settled(made: Collected) -> pd.DataFrame:
         questions = balanced
 
 
-def _without_mode(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
+def _without_mode(questions: pd.DataFrame, made: QuestionCollection) -> pd.DataFrame:
     """Drop random generated counting questions until the most frequent answer is no more frequent than the second."""
     counting = questions[questions["question_type"] == COUNTING]
     counts = Counter(counting["answer"]).most_common(2)
@@ -138,7 +138,7 @@ def _without_mode(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
     return questions.drop(dropped)
 
 
-def _balanced(questions: pd.DataFrame, made: Collected) -> pd.DataFrame:
+def _balanced(questions: pd.DataFrame, made: QuestionCollection) -> pd.DataFrame:
     """Drop presence questions until both answers are equally frequent in each split."""
     presence = questions[questions["question_type"] == PRESENCE]
     for subset, mine in presence.groupby("subset"):
@@ -155,7 +155,11 @@ _TRIES = 32  # draws from all questions before those that fit an image are liste
 
 
 def with_absurd(
-    questions: pd.DataFrame, absent: Mapping[int, frozenset[str]], number: int, made: Collected, progress: Progress
+    questions: pd.DataFrame,
+    absent: Mapping[int, frozenset[str]],
+    number: int,
+    made: QuestionCollection,
+    progress: Progress,
 ) -> pd.DataFrame:
     """Add a number of random questions of others to each image that provably lacks the objects that they name."""
     groups: dict[frozenset[str], list[str]] = {}  # by the objects that must be absent

@@ -1,7 +1,5 @@
 """Candidates for complementary images: nearest images as by brute force, selection, order, statistics; given files."""
 
-import json
-import lzma
 import math
 from collections import Counter
 from fractions import Fraction
@@ -16,10 +14,8 @@ from hf_vqa_mc.engines.complementary.complementary import (
     COMPLEMENTARY,
     complementary,
     nearest_images,
-    read_captions,
-    read_instances,
 )
-from hf_vqa_mc.engines.complementary.premise import Known
+from hf_vqa_mc.engines.complementary.premise import ImageFacts, captions_in
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.normalisation import comparable, words
 from tests.engines.complementary.small_dataset import triplets_of
@@ -165,7 +161,7 @@ def test_an_image_alone_has_no_candidates_and_that_is_counted():
 
 def test_candidates_on_which_the_premise_fails_come_last():
     dogs = triplets_of(("i0", "what color is the dog", "red"), ("i1", "what color is the dog", "blue"))
-    known = Known(instances={"i1": {"cat"}, "i2": {"dog"}}, categories=frozenset(["dog", "cat"]))
+    known = ImageFacts(instances={"i1": {"cat"}, "i2": {"dog"}}, categories=frozenset(["dog", "cat"]))
     row = complementary(ON_A_LINE, IDS, dogs, k=3, known=known)[0].to_pylist()[0]
     assert dict(zip(row["candidates"], row["premise"], strict=True)) == {"i1": "holds", "i2": "holds", "i3": "unknown"}
     quiet = triplets_of(("i0", "what color is the dog", "red"), ("i5", "why", "because"))
@@ -176,7 +172,7 @@ def test_candidates_on_which_the_premise_fails_come_last():
 
 def test_questions_without_a_premise_have_premise_none():
     there = triplets_of(("i0", "is there a dog", "yes"), ("i1", "what color is the dog", "blue"))
-    known = Known(instances={"i2": {"cat"}}, categories=frozenset(["dog", "cat"]))
+    known = ImageFacts(instances={"i2": {"cat"}}, categories=frozenset(["dog", "cat"]))
     found, figures = complementary(ON_A_LINE, IDS, there, k=3, known=known)
     assert found["premise"][0].as_py() == ["none"] * 3
     assert "fails" in found["premise"][1].as_py()
@@ -235,73 +231,11 @@ def test_an_image_alone_has_no_neighbours():
     assert found.images.shape == found.distances.shape == (1, 0)
 
 
-INSTANCES = {
-    "images": [{"id": 1}, {"id": 2}],
-    "categories": [{"id": 7, "name": "dog"}, {"id": 8, "name": "fire hydrant"}],
-    "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 1, "category_id": 7}],
-}
-
-
-def written(folder, value, name="file.json"):
-    path = folder / name
-    path.write_text(value if isinstance(value, str) else json.dumps(value))
-    return path
-
-
-def test_instances_are_read_and_an_image_may_have_none(tmp_path):
-    there, categories = read_instances([written(tmp_path, INSTANCES)])
-    assert there == {"1": {"dog"}, "2": set()}
-    assert categories == {"dog", "fire hydrant"}
-
-
-def test_real_coco_files_are_read(real_data):
-    there, categories = read_instances([real_data / "coco" / "COCO128__instances_train2017.json.xz"])
-    assert len(categories) == 80
-    assert len(there) >= 126
-    captions = read_captions([real_data / "coco" / "COCO_MINI__captions_val2017.json.xz"])
-    assert sum(map(len, captions.values())) > len(captions) > 0
-
-
-def test_a_real_truncated_file_is_refused(real_data):
-    with pytest.raises(InputError, match="the file is truncated"):
-        read_instances([real_data / "coco" / "minyus100__instances_val2014.json.xz"])
-
-
-def test_captions_of_several_files_are_joined(tmp_path):
-    one = written(tmp_path, {"annotations": [{"image_id": 1, "caption": "a"}]}, "one.json")
-    two = tmp_path / "two.json.xz"
-    two.write_bytes(lzma.compress(json.dumps({"annotations": [{"image_id": 1, "caption": "b"}]}).encode()))
-    assert read_captions([one, two]) == {"1": ["a", "b"]}
-
-
-@pytest.mark.parametrize(
-    ("file", "complaint"),
-    [
-        ("[", "expected a JSON object"),
-        ([], "expected a JSON object"),
-        ({"images": []}, "expected a field 'categories'"),
-        ({**INSTANCES, "annotations": [{"category_id": 7}]}, r"annotations\[0\], field 'image_id'"),
-        (
-            {**INSTANCES, "annotations": [{"image_id": 1, "category_id": 7}, {"image_id": 3, "category_id": 7}]},
-            "image 3 is annotated, but not in the list 'images': the file is truncated",
-        ),
-        ({**INSTANCES, "categories": [{"id": 7}]}, r"categories\[0\], field 'name'"),
-        ({**INSTANCES, "images": ["x"]}, r"images\[0\]: expected a JSON object"),
-    ],
-)
-def test_instances_that_are_not_coco_s_are_refused(tmp_path, file, complaint):
-    with pytest.raises(InputError, match=complaint):
-        read_instances([written(tmp_path, file)])
-
-
-def test_files_with_different_categories_are_refused(tmp_path):
-    other = written(tmp_path, {**INSTANCES, "categories": INSTANCES["categories"][:1]}, "other.json")
-    with pytest.raises(InputError, match="its 1 categories are not the"):
-        read_instances([written(tmp_path, INSTANCES), other])
-
-
-def test_a_missing_file_and_a_caption_that_is_no_text_are_named(tmp_path):
+def test_what_is_no_caption_is_named(real_data, tmp_path):
+    captions = [*captions_in(real_data / "coco" / "COCO_MINI__captions_val2017.json.xz")]
+    assert len(captions) > len(dict(captions)) > 0
     with pytest.raises(FileNotFoundError, match=r"none\.json"):
-        read_captions([tmp_path / "none.json"])
+        next(captions_in(tmp_path / "none.json"))
+    (tmp_path / "file.json").write_text('{"annotations": [{"image_id": 1, "caption": 3}]}')
     with pytest.raises(InputError, match=r"annotations\[0\], field 'caption'"):
-        read_captions([written(tmp_path, {"annotations": [{"image_id": 1, "caption": 3}]})])
+        next(captions_in(tmp_path / "file.json"))

@@ -8,7 +8,7 @@ from hf_vqa_mc.engines.complementary.premise import (
     NONE,
     PREMISES,
     UNKNOWN,
-    Known,
+    ImageFacts,
     Premises,
     objects_in,
     presupposed,
@@ -36,7 +36,7 @@ def test_objects_are_found_and_words_that_only_look_like_nouns_are_not(question,
 
 def judged(question, others=(), **known):
     """Whether a question's premise holds on an image with other questions (question, answer)."""
-    return Premises(["i"], [(*other, 0) for other in others], Known(**known)).judge(question, [0])[0]
+    return Premises(["i"], [(*other, 0) for other in others], ImageFacts(**known)).judge(question, [0])[0]
 
 
 DOGS = {"instances": {"i": {"dog", "fire hydrant"}}, "categories": frozenset(["dog", "person", "fire hydrant"])}
@@ -54,8 +54,8 @@ PEOPLE = {"instances": {"i": {"person"}}, "categories": frozenset(["person", "cl
         ("what color is the cat", [("is this a dog or a cat", "cat")], {}, HOLDS),
         ("what color is the dog", [("is this a dog or a cat", "cat")], {}, UNKNOWN),
         ("is it raining", [("is it raining", "yes")], {}, UNKNOWN),  # names no object
-        ("what is the woman holding", [], {"captions": {"i": ["A lady waits.", "A woman with a dog."]}}, HOLDS),
-        ("what is the woman holding", [], {"captions": {"j": ["A woman."]}}, UNKNOWN),
+        ("what is the woman holding", [], {"captions": [("i", "A lady waits."), ("i", "A woman with a dog.")]}, HOLDS),
+        ("what is the woman holding", [], {"captions": [("j", "A woman.")]}, UNKNOWN),
         ("what color is the fire hydrant", [], DOGS, HOLDS),
         ("what is the animal doing", [], DOGS, HOLDS),
         ("what is the man doing", [], DOGS, FAILS),

@@ -15,7 +15,7 @@ from hf_vqa_mc.engines.tdiuc import coco, imported, questions
 from hf_vqa_mc.engines.tdiuc import generate as engine
 from hf_vqa_mc.engines.tdiuc.coco import CocoImage
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.questions import Collected
+from hf_vqa_mc.engines.tdiuc.questions import QuestionCollection
 from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS
 from tests.engines.tdiuc import made_annotations as made
 from tests.engines.tdiuc.independent_checker import NUMBERS, faults
@@ -99,7 +99,7 @@ FAULTS: dict[str, tuple[object, str, object, str]] = {
         "asked twice",
     ),
     "assigns images at random": (
-        Collected,
+        QuestionCollection,
         "subset",
         lambda _, image_id: f"{'train' if image_id % 2 else 'val'}2014",
         "wrong split",

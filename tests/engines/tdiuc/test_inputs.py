@@ -16,7 +16,7 @@ import hf_vqa_mc
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.engines.tdiuc.coco import absent_objects, read_coco
 from hf_vqa_mc.engines.tdiuc.generate import generate
-from hf_vqa_mc.engines.tdiuc.questions import Collected
+from hf_vqa_mc.engines.tdiuc.questions import QuestionCollection
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
 from tests.engines.tdiuc import made_annotations as made
@@ -87,7 +87,7 @@ def test_a_teddy_bear_keeps_bears_out_of_every_question(tmp_path: Path, monkeypa
     monkeypatch.setattr("hf_vqa_mc.engines.tdiuc.questions.MIN_ANSWERS", 1)
     content = made.one_image(("teddy bear", LARGE), ("dog", LARGE), ("cat", LARGE), ("bird", LARGE))
     path = made.write(tmp_path / "one.json", content)
-    (image,) = read_coco([PublishedFile(path.name, path)], Collected(0))
+    (image,) = read_coco([PublishedFile(path.name, path)], QuestionCollection(0))
     absent = absent_objects(image, frozenset())
     assert {"bear", "teddy bear"}.isdisjoint(absent)
     assert "horse" in absent

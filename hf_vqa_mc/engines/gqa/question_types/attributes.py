@@ -7,22 +7,22 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
 from hf_vqa_mc.engines.gqa.references import (
+    DETAILED_TYPES,
     DOING,
     MATERIAL,
     POSITIONS,
     WORDS,
     Fact,
     Reference,
-    detailed_types,
     spelled,
     wordings,
 )
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
 from hf_vqa_mc.engines.vocabulary import with_article
 
-QUERIES, QUERY_TYPES = wordings("query attribute"), detailed_types("query attribute")
+QUERIES, QUERY_TYPES = wordings("query attribute"), DETAILED_TYPES["query attribute"]
 VERIFY, LOGICAL = wordings("verify attribute"), wordings("logical attribute")
-CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), detailed_types("choose attribute")
+CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), DETAILED_TYPES["choose attribute"]
 HINTS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
 """Types whose values give away something about another type: a dark coat is not white."""
 OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
