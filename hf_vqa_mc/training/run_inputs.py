@@ -206,8 +206,6 @@ def make_model(
     if vocabulary is not None:
         in_vocabulary = set(vocabulary)
         known = np.array([text in in_vocabulary for text in train.targets])
-        if not known.any():
-            raise InputError(f"{train.location}: no training answer is in the vocabulary of {settings.init_from}")
         answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
         coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
         record["answers"] = {"size": len(vocabulary), **coverage}
@@ -241,7 +239,7 @@ def check_settings(settings: TrainingSettings, declared: Model) -> None:
         flag = f"--{option.replace('_', '-')}"
         if option in unused:
             raise InputError(f"{flag}: {name} does not use it; remove it")
-        if is_open and not is_new and option in ("answers", "word_vectors", "first_layers"):
+        if is_open and not is_new and option in ("word_vectors", "first_layers"):
             raise InputError(f"{flag}: --init-from {start} has its own; remove {flag}")
     if is_open and is_new and reads_vectors and settings.word_vectors is None:
         raise InputError(f"{name} reads vectors of questions: add --word-vectors FILE")
@@ -335,10 +333,35 @@ def _started_from(
     texts = processor.texts
     if texts.form != settings.questions:
         raise InputError(f"{start} reads {texts.form}: give --questions {texts.form}")
-    if not declared.open_ended:
-        vectors = with_word_vectors(processor.text, settings.word_vectors)
-        texts = replace(texts, vectors=vectors.with_texts(data.texts[number] for number in train.used_texts()))
-    return model, texts
+    if declared.open_ended:
+        return _with_new_answers(settings, declared, data, train, model, texts)
+    vectors = with_word_vectors(processor.text, settings.word_vectors)
+    return model, replace(texts, vectors=vectors.with_texts(data.texts[number] for number in train.used_texts()))
+
+
+def _with_new_answers(
+    settings: TrainingSettings, declared: Model, data: Splits, train: Examples, model: "PreTrainedModel",
+    texts: QuestionTexts,
+) -> "tuple[PreTrainedModel, QuestionTexts]":  # fmt: skip
+    """A checkpoint's model with the new answers after its own, and the new words (Hudson and Manning 2019, Sect. 4.3).
+
+    Their weights are random, all others those of the checkpoint. Words are added where they are read in order; bags
+    keep theirs.
+    """
+    answers = list(dict.fromkeys([*answers_of(model), *most_frequent(Counter(train.targets))[: settings.answers]]))
+    if "question_indices" in declared.inputs:
+        new = QuestionWords.of(data.texts[number] for number in train.texts).words
+        texts = replace(texts, words=replace(texts.words, words=tuple(dict.fromkeys([*texts.words.words, *new]))))
+    about = {"id2label": dict(enumerate(answers)), "label2id": {text: at for at, text in enumerate(answers)}}
+    sizes = {"vocabulary_size": texts.words.size} if hasattr(model.config, "vocabulary_size") else {}
+    torch.manual_seed(settings.seed)
+    config = type(model.config).from_dict({**model.config.to_dict(), **about, **sizes})
+    larger: PreTrainedModel = declared.auto_class.from_config(config)
+    state = larger.state_dict()
+    for name, weights in model.state_dict().items():
+        state[name][tuple(map(slice, weights.shape))] = weights
+    larger.load_state_dict(state)
+    return larger, texts
 
 
 def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -154,11 +155,21 @@ def test_an_interrupted_run_ends_as_one_that_was_not(answered, tmp_path, monkeyp
 
 
 @pytest.mark.slow
-def test_a_checkpoint_is_trained_further_with_its_own_vocabulary(answered, tmp_path):
-    first = train(settings_of(answered, "open", tmp_path / "first", answers=3))
-    given = {"init_from": str(first.model_folder), "epochs": 1}
-    second = train(settings_of(answered, "open", tmp_path / "second", **given)).record
-    assert second["answers"]["size"] == 3
+@pytest.mark.parametrize("model", ["bow-q", "lstm-q"])
+def test_a_checkpoint_is_trained_further_with_the_new_answers_and_words_after_its_own(answered, tmp_path, model):
+    first = train(settings_of(answered, "open", tmp_path / "first", answers=3, model=model))
+    edited(answered, lambda row: {**row, "question": f"{row['question']} novel"} if row["question_id"] else row)
+    given = {"init_from": str(first.model_folder), "epochs": 1, "learning_rate": 1e-12, "model": model}
+    second = train(settings_of(answered, "open", tmp_path / "second", **given))
+    assert second.record["answers"]["size"] > 3 and second.record["answers"]["questions"] == 1
+    (before, old), (after, new) = (load_checkpoint(one.model_folder) for one in (first, second))
+    assert list(after.config.id2label.values())[:3] == list(before.config.id2label.values())
+    assert new.texts.words.words[: len(old.texts.words.words)] == old.texts.words.words
+    assert ("novel" in new.texts.words.words) == (model == "lstm-q")
+    state = after.state_dict()
+    for name, weights in before.state_dict().items():
+        kept = state[name][tuple(map(slice, weights.shape))]
+        assert torch.allclose(kept.float(), weights.float(), atol=1e-6), name
 
 
 @pytest.mark.parametrize(
