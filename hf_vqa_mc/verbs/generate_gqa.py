@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hf_vqa_mc.engines.settings import DEPTH, SHARES, SPLITS
+from hf_vqa_mc.engines.settings import SHARES, SPLITS
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ZERO, SEED, check_options, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import ADVANCED, SEED, check_options, option, overwrite_option, settings, verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
@@ -45,9 +45,6 @@ class GenerateGqaSettings:
         factory=lambda: dict(SHARES),
         separator=",",
         panel=ADVANCED,
-    )
-    depth: int = option(
-        "Maximum number of nested modifiers per reference.", default=DEPTH, check=AT_LEAST_ZERO, panel=ADVANCED
     )
     seed: int = option("Random seed.", default=0, check=SEED)
 

@@ -34,7 +34,9 @@ GROUPS = (f"fewer than {DISAGREE} agree", f"{DISAGREE} to {AGREE - 1} agree", f"
 NUMBER = r"^(\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten)$"
 SHOWN = 10  # answers of a type (Hudson and Manning 2019, Figure 11: "the top 10 answers")
 MOST_TYPES = 200  # maximum number of types in a table; the largest
-TYPE_COLUMNS = ("type", "questions", "share", "different answers", "most frequent answer", "its share", "entropy")
+FREQUENT = 50  # answers whose share is reported (Kafle and Kanan 2017, "Answer Distribution")
+TYPE_COLUMNS = ("type", "questions", "share", "different answers", "most frequent answer", "its share",
+                f"share of top {FREQUENT}", "entropy")  # fmt: skip
 
 
 @figure("Words per answer", "Antol et al. 2015, section 4.2", ("bars", "words", "share"), ("answers",))
@@ -188,11 +190,12 @@ def types(column: Column, data: Data) -> Found:
     total, rows = int(column.counts.sum()), list[list[Any]]()
     for index in column.most_frequent(MOST_TYPES):
         name, questions = column.texts[index], int(column.counts[index])
-        of_answers: list[Any] = [0, None, None, None]
+        of_answers: list[Any] = [0, None, None, None, None]
         if name in answered:
             answers, counts = answered[name]
             best = data.targets.texts[answers[0]]
-            of_answers = [len(answers), best, share(counts[0], counts.sum()), entropy(counts.tolist())]
+            shares = [share(counts[:most].sum(), counts.sum()) for most in (1, FREQUENT)]
+            of_answers = [len(answers), best, *shares, entropy(counts.tolist())]
         rows.append([name, questions, share(questions, total), *of_answers])
     numbers: dict[str, Any] = {"types": column.different}
     bits_of = [(row[-1], row[1]) for row in rows if row[-1] is not None]

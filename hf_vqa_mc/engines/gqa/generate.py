@@ -51,7 +51,6 @@ def generate(
     splits: Mapping[str, float] = SPLITS,
     keep_splits: bool = False,
     shares: Mapping[str, float] = SHARES,
-    depth: int = DEPTH,
     seed: int = 0,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -84,7 +83,7 @@ def generate(
     with new_folder(output, FOLDERS[ENGINE], overwrite) as new, QuestionStore(new.tree) as store:
         for done, (_, graph) in enumerate(_read_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
-            questions = list(questions_about(graph, words, distractors, depth, seed, left_out=rejected))
+            questions = list(questions_about(graph, words, distractors, DEPTH, seed, left_out=rejected))
             store.add(graph, questions, entailments(questions, graph, words))
         progress("generating questions", len(images), len(images))
         table = store.table()
@@ -224,7 +223,7 @@ NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_g
 def question_id(image_id: str, number: int) -> str:
     """A unique question id: the image's id and the question's number in four digits; InputError if it has more."""
     if number >= 10**DIGITS:
-        raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; use a smaller --depth")
+        raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; divide its graph")
     return f"{image_id}{number:0{DIGITS}}"
 
 
