@@ -19,8 +19,8 @@ import scipy
 from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.items import Items, item_table
 from hf_vqa_mc.evaluation.methods import FULL
+from hf_vqa_mc.evaluation.question_statistics import Items, item_table
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.io.json_stream import read_json

@@ -10,10 +10,10 @@ from hf_vqa_mc.io.redaction import public_name, without_folders
 from hf_vqa_mc.remedies.judgement import Comparison
 from hf_vqa_mc.remedies.remedied import in_words
 from hf_vqa_mc.report.audit_folder import REPORT
-from hf_vqa_mc.report.judgement import HEADINGS, SIDES, Figure, note
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain, points
 from hf_vqa_mc.report.report import chart
+from hf_vqa_mc.report.verdict import HEADINGS, SIDES, Figure, note
 from hf_vqa_mc.result import Step
 from hf_vqa_mc.version import __version__
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hf_vqa_mc.data import Benchmark
     from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.judgement import Comparison
-    from hf_vqa_mc.report.judgement import Figure
+    from hf_vqa_mc.report.verdict import Figure
 
 
 def _report_folder(given: Mapping[str, Any]) -> Path | None:
@@ -137,7 +137,7 @@ class RemedyResult(OutputResult):
     def report(self) -> Report:
         """The changes, the table of the benchmark before and after, the judgement, the files, and what to do next."""
         from hf_vqa_mc.remedies.remedied import in_words
-        from hf_vqa_mc.report.judgement import HEADINGS, note
+        from hf_vqa_mc.report.verdict import HEADINGS, note
 
         yield from in_words(self.statistics)
         yield from self.benchmark.notes
@@ -183,7 +183,7 @@ class RemedyResult(OutputResult):
     @property
     def judgement(self) -> str:
         """Whether the benchmark is better, and what follows, in sentences."""
-        from hf_vqa_mc.report.judgement import verdict
+        from hf_vqa_mc.report.verdict import verdict
 
         found, used, hint = verdict(self.comparison, self.unjudged), self._used.name, ""
         if self.stronger is not None and self.stronger.name != "best":
@@ -286,9 +286,9 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     if settings.output is not None and strategy.config is not None and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
     from hf_vqa_mc.remedies.judgement import judge  # these are slow to import
-    from hf_vqa_mc.report.judgement import judgement_figures
     from hf_vqa_mc.report.pages import staged_report
     from hf_vqa_mc.report.remedy_folder import report_contents
+    from hf_vqa_mc.report.verdict import judgement_figures
     from hf_vqa_mc.text.embeddings import embedding_families
 
     benchmark, candidates = _candidates(settings, benchmark, progress)
@@ -319,7 +319,7 @@ def _candidates(
     settings: RemedySettings, benchmark: "Benchmark", progress: Progress
 ) -> "tuple[Benchmark, list[Candidate]]":
     """Candidates from all sources, and the benchmark with a note on questions to which a model does not reply."""
-    from hf_vqa_mc.evaluation.wrong_answers import write_wrong_answers
+    from hf_vqa_mc.evaluation.written_decoys import write_wrong_answers
     from hf_vqa_mc.io.hub_folder import file_name
     from hf_vqa_mc.remedies.candidate_pool import from_replies, read_candidates
 

@@ -9,7 +9,7 @@ from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies import judging_probes
 from hf_vqa_mc.remedies.judgement import compare_probes, two_way_error
-from hf_vqa_mc.report.judgement import judgement_figures, verdict
+from hf_vqa_mc.report.verdict import judgement_figures, verdict
 
 ROWS = 2_000
 

@@ -6,8 +6,8 @@ import datasets
 
 from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies.judgement import Change, Comparison
-from hf_vqa_mc.report.judgement import judgement_figures
 from hf_vqa_mc.report.remedy_folder import report_contents
+from hf_vqa_mc.report.verdict import judgement_figures
 from hf_vqa_mc.result import Step
 
 LEAK_CURVE = {

@@ -359,7 +359,7 @@ def test_the_cells_of_a_crop_are_boxes_in_that_part_of_the_image():
     ("box", "share"), [([0.1, 0.2, 0.3, 0.4], 100), ([0.1, 0.2, 0.5, 0.4], 50), ([0.6, 0, 1, 1], 0)]
 )
 def test_attention_on_one_box_has_the_grounding_of_that_box(tmp_path, box, share):
-    attended = np.array([[*box, 0.8], [0.5, 0.5, 1, 1, 0.0]], np.float32)
+    attended = np.array([[*box, 0.8], [0.5, 0.5, 1, 1, 0.2]], np.float32)
     questions = SimpleNamespace(question_ids=["1"])
     Predictions(questions, None, attention=[attended]).write_attentions(tmp_path / "maps.json", False)
     (written,) = json.loads((tmp_path / "maps.json").read_text())

@@ -16,7 +16,7 @@ from hf_vqa_mc.text.counted import counted, percent
 FEWEST = 4  # runs from which discrimination and suspicion are computed
 ALIKE = 0.8
 """Share of the questions that two models answer wrongly with the same choice, from which they are relatives: on the
-answers of `tests.evaluation.test_items`, diverse models have 0.6, relatives 0.9."""
+answers of `tests.evaluation.test_question_statistics`, diverse models have 0.6, relatives 0.9."""
 SUSPECTED = 0.2  # suspicion from which a label is on the reading list
 
 

@@ -5,7 +5,7 @@ import pytest
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.wrong_answers import COUNT, answers_in, write_wrong_answers
+from hf_vqa_mc.evaluation.written_decoys import COUNT, answers_in, write_wrong_answers
 from hf_vqa_mc.io.progress import silent
 from tests.evaluation import worlds
 from tests.evaluation.served import Served

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hf_vqa_mc.evaluation.items import ALIKE, item_table
+from hf_vqa_mc.evaluation.question_statistics import ALIKE, item_table
 
 
 def answers(runs, seed=0, questions=1000, choices=4, wrong=0.05, relatives=False):
