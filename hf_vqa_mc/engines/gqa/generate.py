@@ -38,6 +38,7 @@ from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.source import STATISTICS
+from hf_vqa_mc.text.normalisation import YES_NO
 from hf_vqa_mc.version import __version__
 
 ENGINE = "gqa"
@@ -141,6 +142,7 @@ def dataset_statistics(
 ) -> dict[str, Any]:
     """The content of ``statistics.json``: counts, means in words and steps, entropies in bits, problems by reason."""
     rows, answers, kept = table.rows, table.rows["answer"], selected.kept
+    yes_no = np.isin(table.names["answer"], YES_NO)[answers]
     return {
         "paper": PAPER,
         "images": dict(Counter(splits)),
@@ -153,6 +155,7 @@ def dataset_statistics(
         },
         "entropy": {
             "answers": _change(answers * 0, answers, kept),
+            "answers_but_yes_no": _change(np.where(yes_no, -1, 0), answers, kept),
             "global_groups": _change(rows["global_group"], answers, kept, table.names["global_group"]),
             "local_groups": _change(rows["local_group"], answers, kept),
         },
@@ -173,6 +176,7 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
         "per_split": _named(split, names),
         **{f"per_{one}_type": _named(rows[one], table.names[one]) for one in TYPES},
         "answers": len(np.unique(rows["answer"])),
+        "yes_no": round(float(np.isin(table.names["answer"], YES_NO)[rows["answer"]].mean()), 4) if len(rows) else 0.0,
         **spreads,
         "vocabulary": table.vocabulary,
     }
