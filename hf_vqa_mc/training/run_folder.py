@@ -65,9 +65,15 @@ def lock_folder(path: Path, work: str) -> Iterator[None]:
 
 
 def read_state(path: Path) -> tuple[State, dict[str, "Tensor"]] | None:
-    """State and tensors of the run at a path; None if there are none."""
+    """State and tensors of the run at a path; None if there are none. Raises InputError if they are damaged."""
     folder = path / LAST
-    return (State(**read_json(folder / STATE)), load_file(folder / TENSORS)) if folder.is_dir() else None
+    if not folder.is_dir():
+        return None
+    try:
+        return State(**read_json(folder / STATE)), load_file(folder / TENSORS)
+    except (ValueError, TypeError, OSError, SafetensorError) as error:
+        what = f"the state of the run is damaged ({error})"
+        raise InputError(f"{folder}: {what}; remove {path} to train anew") from error
 
 
 def write_state(path: Path, state: State, tensors: dict[str, "Tensor"]) -> None:

@@ -171,6 +171,15 @@ def test_every_optimizer_goes_on_where_it_was(settings, tmp_path, monkeypatch, o
     assert_same_run(stopped.output, whole.output)
 
 
+@pytest.mark.parametrize(("name", "content"), [("state.safetensors", b"broken"), ("state.json", b"[1, 2]")])
+def test_a_damaged_state_is_named_with_the_remedy(settings, name, content):
+    args = settings()
+    train(args)
+    (args.output / "last" / name).write_bytes(content)
+    with pytest.raises(InputError, match=r"last: the state of the run is damaged .*; remove .* to train anew"):
+        train(args)
+
+
 def test_a_finished_run_is_not_run_again(settings, monkeypatch):
     args = settings()
     first = train(args)
