@@ -3,8 +3,8 @@
 A run is a folder of vqa-mc evaluate or a file of vqa-mc score --per-question.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path, PurePath
@@ -21,6 +21,7 @@ from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
 from hf_vqa_mc.evaluation.methods import FULL
 from hf_vqa_mc.evaluation.question_statistics import Items, item_table
+from hf_vqa_mc.evaluation.reply_rules import READERS
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.io.json_stream import read_json
@@ -51,6 +52,7 @@ class Run:
     columns: pd.DataFrame  # other columns by question id, such as `CLUSTER` and `QUESTION_TYPE`
     benchmark: Mapping[str, str | None]  # questions_sha256, dataset, config and split; None if unknown
     chances: pd.Series | None = None  # question id to the accuracy of random guessing; None if unknown
+    readers: Mapping[str, float] = field(default_factory=dict)  # accuracy by each rule of reading the replies
     rotations: int | None = None
     """number of orders of the choices in which each question was asked, at most one per choice"""
 
@@ -99,7 +101,9 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
         chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
     scores, about = frame[f"{compared}_score"].astype(np.float64), _about(found, found.get("model"), path)
-    return Run(about[0], path, compared, ACCURACY, scores, frame, about[1], chances, found.get("rotations"))
+    rules = inputs[compared].get("rules") or {}
+    readers = {rule: share["mean"] for rule, share in rules.items() if rule in READERS}
+    return Run(about[0], path, compared, ACCURACY, scores, frame, about[1], chances, readers, found.get("rotations"))
 
 
 def _scored(path: Path, metric: str | None) -> Run:
@@ -259,7 +263,17 @@ class Comparison:
         chances = next((run.chances for run in known if run.chances is not None), None)
         self.chance = None if chances is None else float(chances.reindex(scores.index).mean())
         """accuracy of random guessing on the compared questions; None if unknown"""
-        self.notes = notes
+        self.notes = [*notes, *self._by_readers()]
+
+    def _by_readers(self) -> Iterator[str]:
+        """By which rules of other harnesses the runs have another order."""
+        means, rules = {run.name: float(run.scores.mean()) for run in self.runs}, self.baseline.readers
+        for rule in [rule for rule in rules if all(rule in run.readers for run in self.runs)]:
+            read = {run.name: run.readers[rule] for run in self.runs}
+            for one, other in combinations(sorted(means, key=lambda name: -means[name]), 2):
+                if means[one] > means[other] and read[one] < read[other]:
+                    points = f"{100 * read[other]:.1f} and {100 * read[one]:.1f}"
+                    yield f"If replies are read by the rule {rule}, {other} is better than {one} ({points})."
 
     def _lines(self, clusters: Ints, groups: Mapping[tuple[str, ...], Ints]) -> list[Line]:
         """A line per group of rows and run; p-values are adjusted for all comparisons."""

@@ -13,6 +13,7 @@ from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
 from hf_vqa_mc.evaluation.prompts import Job, rotated
+from hf_vqa_mc.evaluation.reply_rules import READERS
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import mean_by
@@ -21,6 +22,7 @@ from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.version import __version__
 
 COUNTED = ("unparsed", "cut_off", "failed")  # numbers of replies that a reader should know of
+DIFFERENT = 0.005  # difference of an accuracy by the rule of another harness that is reported
 FAVOURED = 0.3  # a letter that is picked so much more often than it is correct is reported, as a fraction of answers
 
 Bools = NDArray[np.bool_]
@@ -44,6 +46,8 @@ class InputFigures:
         known = {rule: ~np.isnan(of) for rule, of in scores.items()}
         self.rules = {rule: share(of[known[rule]], clusters[known[rule]]) for rule, of in scores.items()}
         """the accuracy over all rotations by each rule"""
+        self.unparsed = {rule: float((of == UNPARSED).sum() / max(asked.sum(), 1)) for rule, of in rules.items()}
+        """share of the replies in which a rule finds no choice"""
         always = self.always_correct[evaluated].astype(float)
         self.circular = share(always, clusters[evaluated]) if done.rotations > 1 else None
         """share of rows that are correct in every rotation; None with one"""
@@ -143,8 +147,9 @@ class Evaluation:
 
     @property
     def other_rules(self) -> list[str]:
-        """The rules of the method except its own."""
-        return max((list(one.rules) for one in self.inputs.values()), key=len)[1:]
+        """The rules of comparing likelihoods except the method's own."""
+        rules = max((list(one.rules) for one in self.inputs.values()), key=len)[1:]
+        return [rule for rule in rules if rule in RULES]
 
     def _kinds(self, all_picked: Ints) -> dict[str, dict[str, float]] | None:
         """How often a choice of each kind is picked, and its share of all choices; None without kinds."""
@@ -187,6 +192,7 @@ class Evaluation:
                 "positions": one.positions,
                 "choice_kinds": one.kinds,
                 "rules": one.rules if len(one.rules) > 1 else None,
+                "unparsed_by_rule": one.unparsed if len(one.rules) > 1 else None,
                 "failures": sorted(set(one.failures))[:10],
             }
             for name, one in self.inputs.items()
@@ -248,6 +254,15 @@ class Evaluation:
         asked, of_split = len(self.rows), counted(len(self.questions), "question")
         return of_split if asked == len(self.questions) else f"{asked:,} of {of_split} (random sample)"
 
+    def _other_readings(self) -> Iterator[str]:
+        """The accuracies by the rules of other harnesses, where one is different."""
+        for name, one in self.inputs.items():
+            means = {rule: share.mean for rule, share in one.rules.items() if rule in READERS}
+            if means and max(abs(mean - one.accuracy.mean) for mean in means.values()) > DIFFERENT:
+                unparsed = {rule: percent(share, 0) for rule, share in one.unparsed.items()}
+                by = (f"{rule} {score_cell(mean)} ({unparsed[rule]} unparsed)" for rule, mean in means.items())
+                yield f"The replies of {name}, read by the rules of other harnesses: {', '.join(by)}."
+
     def notes(self) -> Iterator[str]:
         """Sentences below the table."""
         yield "Percent and 95% intervals, clustered by image."
@@ -258,6 +273,7 @@ class Evaluation:
             yield f"Cut off at the maximum number of tokens: {counted(cut, 'text')}; raise --max-tokens."
         if self.other_rules:
             yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in self.other_rules)}."
+        yield from self._other_readings()
         for name, one in self.inputs.items():
             if most := one.favourite:
                 often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"

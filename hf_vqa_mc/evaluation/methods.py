@@ -6,8 +6,9 @@ from math import isfinite, nan
 from typing import Literal
 
 from hf_vqa_mc.evaluation.language_model import Reply
+from hf_vqa_mc.evaluation.reply_rules import READERS
 from hf_vqa_mc.listing import Listing
-from hf_vqa_mc.scoring.written_answers import written_choice
+from hf_vqa_mc.scoring.written_answers import answer_part, written_choice
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,10 @@ def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Pi
 
 
 def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
-    found = written_choice(reply.text or "", choices)
-    return {"text": UNPARSED if found is None else found}
+    text = reply.text or ""
+    found = {"text": written_choice(text, choices)}
+    found |= {name: read(answer_part(text).strip(), choices) for name, read in READERS.items()}
+    return {name: UNPARSED if index is None else index for name, index in found.items()}
 
 
 def _by_likelihood(reply: Reply, choices: Sequence[str], unconditional: "Sequence[float | None] | None") -> Picks:
