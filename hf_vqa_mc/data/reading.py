@@ -215,14 +215,14 @@ def question_ids(
             problem = f"{location}: {name} is no column of ids: it holds {kind}, expected text or integers"
     if given:
         raise InputError(f"{problem}; make the ids unique")
-    if numbered and (video := _of_each_video(table, numbered[0], rows)):
+    if numbered and (video := ids_of_each_video(table, numbered[0], rows)):
         return video[0], numbered[0], (f"{problem}; the ids of the column {shown(video[1])} are put in front",)
     if numbered and len(numbered[1].unique()) == len(rows):
         return numbered[1], numbered[0], (f"{problem}; they are shown with their row number",)
     return as_text(pa.array(rows)), None, (f"{problem}; row numbers are used instead",) if problem else ()
 
 
-def _of_each_video(table: pa.Table, ids: str, rows: NDArray[np.integer]) -> tuple[pa.Array, str] | None:
+def ids_of_each_video(table: pa.Table, ids: str, rows: NDArray[np.integer]) -> tuple[pa.Array, str] | None:
     """Unique ids with a video's id in front, as in NExT-QA's official results, and the video's column."""
     for name in named(table.column_names, VIDEO):
         if is_id(table.schema.field(name).type):

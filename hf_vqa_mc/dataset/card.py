@@ -9,7 +9,7 @@ https://docs.mlcommons.org/croissant.
 import bisect
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -143,8 +143,17 @@ _LISTS = ("List", "LargeList", "Sequence")
 _FIXED = safe_load(Path(__file__).with_name("croissant.yaml").read_text("utf-8"))
 
 
-def croissant(inventory: Inventory, address: str | None = None) -> str:
-    """The content of ``croissant.json``; without an address on the Hub, files are relative to its folder."""
+def croissant(
+    inventory: Inventory,
+    address: str | None = None,
+    release: tuple[str, str] | None = None,
+    creators: Sequence[str] = (),
+) -> str:
+    """The content of ``croissant.json``; without an address on the Hub, files are relative to its folder.
+
+    ``release`` is a version and its date (YYYY-MM-DD).
+    """
+    version, date = release or (None, None)
     inventory = json.loads(inventory_text(inventory))
     about = about_sources(inventory)
     names = dict.fromkeys(one["licence"] for one in about.values())
@@ -159,6 +168,9 @@ def croissant(inventory: Inventory, address: str | None = None) -> str:
         "description": " ".join(_descriptions(inventory)),
         "conformsTo": FORMATS,
         "url": address,
+        "version": version,
+        "datePublished": date,
+        "creator": [{"@type": "sc:Person", "name": one} for one in creators],
         "license": licences[0] if len(licences) == 1 else licences,
         "citeAs": "\n\n".join(citations(inventory)),
         "keywords": ["visual question answering", "hf_vqa_mc", *about],
@@ -200,6 +212,7 @@ def _responsible_ai(inventory: Inventory) -> dict[str, Any]:
         if prior:
             accuracy, chance = percent(prior["accuracy"]), percent(prior["chance"])
             figures.append(f"{name}: the answer prior of the training split reaches {accuracy} (chance {chance}).")
+    figures += [f"{name}: {config['measured']}" for name, config in choices.items() if config.get("measured")]
     synthetic = [one.get("synthetic") for one in about_sources(inventory).values()]
     return {
         "dataCollection": " ".join([*_descriptions(inventory), *filter(None, synthetic), *decoys]),

@@ -211,6 +211,7 @@ def staged_benchmark(
     overwrite: bool = False,
     changed: str = "choices",
     hashes: Mapping[str, RowHashes] | None = None,
+    measured: str = "",
 ) -> Iterator[tuple[Staged, list[Path]]]:
     """Write splits, for `publish_together`; ``load_dataset`` and ``read_benchmark`` read them as the original.
 
@@ -218,8 +219,8 @@ def staged_benchmark(
     folder with README.md and, in a folder named ``config`` (by default the benchmark's), parquet files with images;
     other configs there are kept. ``tables`` are columns by split, such as those of ``Benchmark.with_choices``, of the
     rows of ``benchmark``; ``overwrite`` replaces an existing file, changed files in the folder, and the same config of
-    another benchmark. README.md shows the paragraph ``note``, the ``hashes`` of the rows by split, and what
-    ``changed``, a key of CHANGES.
+    another benchmark. README.md shows the paragraphs ``note`` and ``measured`` (shortcuts before and after), the
+    ``hashes`` of the rows by split, and what ``changed``, a key of CHANGES.
 
     Yields:
         The new file or folder, and the paths of its files.
@@ -257,6 +258,7 @@ def staged_benchmark(
             "row_hashes": {split: asdict(found) for split, found in (hashes or {}).items()},
             "features": json.dumps(next(iter(features.values())).to_dict()),
             "missing_images": missing,
+            **({"measured": measured} if measured else {}),
         }
         made = {config: entry, **kept}
 

@@ -117,6 +117,8 @@ def open_model(
     word_vectors: str | None = None,
 ) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers."""
+    if isinstance(model, type):
+        raise InputError(f"model is the class {model.__name__}; expected an instance: {model.__name__}(...)")
     if not isinstance(model, str | Path):
         if any(callable(getattr(model, name, None)) for name in METHODS):
             return model

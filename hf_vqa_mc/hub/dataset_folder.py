@@ -1,9 +1,11 @@
 """A folder that ``vqa-mc build`` or ``vqa-mc remedy`` wrote, as a dataset repository."""
 
+import re
 import warnings
 import weakref
 from collections.abc import Collection
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,9 +30,9 @@ FOLDER = Path("vqa_mc")  # default folder of a build
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """The files of a dataset: card, Croissant metadata, statistics and the Parquet files listed there, unchanged.
 
-    ``croissant.json`` is made anew, with the address of the repository. A benchmark that is no folder of
-    ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its rows as they are. Raises InputError if
-    images would be missing.
+    ``croissant.json`` is made anew, with the address of the repository, the creators, and the version and date of a
+    release. A benchmark that is no folder of ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its
+    rows as they are. Raises InputError if images would be missing.
     """
     given: Any = FOLDER if request.folder is None else request.folder
     is_result, is_written = hasattr(given, "remedied"), isinstance(given, Path) and read_inventory(given) is not None
@@ -61,7 +63,9 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
         again = "; write the folder again" if isinstance(request.folder, Path) and folder == request.folder else ""
         alone = "or with their names alone: --image ''"
         raise InputError(f"{_name(request.folder)}: not all images can be pushed: {missing}{again}; {alone}")
-    metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}")
+    tag = re.sub(r"^v(?=\d)", "", request.tag or "")  # MLCommons expects MAJOR.MINOR.PATCH
+    release = (tag, datetime.now(UTC).date().isoformat()) if tag else None
+    metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}", release, request.creators)
     files = [_file(folder, one) for one in (CARD, INVENTORY)]
     files.append(ShippedFile(CROISSANT, metadata.encode()))
     for done, (path, sha256) in enumerate(checksums.items(), start=1):
@@ -160,6 +164,6 @@ DATASET = Pushable(
     "dataset",
     dataset_shipment,
     lambda sent: f'datasets.load_dataset("{sent.name}", "{(sent.inventory or {})["default"]}")',
-    ("folder", "images", "image", "replace", "tag"),
+    ("folder", "images", "image", "replace", "tag", "creators"),
     "not written by vqa-mc build or remedy",
 )

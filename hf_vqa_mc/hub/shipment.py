@@ -64,6 +64,8 @@ class Request:
     private: bool = False
     images: Path | None = None  # folder of the images that a benchmark names
     image: str | None = None  # its column of images, "" for none
+    creators: tuple[str, ...] = ()  # people who made the dataset
+    tag: str | None = None  # name of the release
     benchmark: str | None = None  # NAMESPACE/NAME of an evaluated dataset
     task: str | None = None  # id of its task
 

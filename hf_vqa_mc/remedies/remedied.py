@@ -39,7 +39,7 @@ class Remedied(NamedTuple):
         return {name: split.original for name, split in self.benchmark.splits.items()}
 
     def staged(
-        self, published: Benchmark, path: Path, overwrite: bool = False
+        self, published: Benchmark, path: Path, overwrite: bool = False, measured: str = ""
     ) -> AbstractContextManager[tuple[Staged, list[Path]]]:
         """Write it in the format of the published benchmark, for `publish_together`; see `write_benchmark`."""
         note = " ".join([*in_words(self.statistics), *(f"{one.rstrip('.')}." for one in published.notes)])
@@ -47,7 +47,7 @@ class Remedied(NamedTuple):
         splits = self.benchmark.splits
         hashes = {name: split.hashes for name, split in splits.items()}
         remaining, config = replace(published, splits=splits), self.benchmark.config
-        return staged_benchmark(remaining, self.tables, path, note, config, overwrite, changed, hashes)
+        return staged_benchmark(remaining, self.tables, path, note, config, overwrite, changed, hashes, measured)
 
 
 def check_own_columns(benchmark: Benchmark, *, sets: bool) -> None:

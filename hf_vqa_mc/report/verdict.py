@@ -109,6 +109,13 @@ def note(compared: Comparison | None) -> str:
     )
 
 
+def measured(figures: Sequence[Figure], compared: Comparison | None) -> str:
+    """The table and its note as text, for a dataset card; "" if nothing was judged."""
+    found = (one.cells for one in figures if one.before is not None and one.text is not count)
+    shown = "; ".join(f"{name}, before {before}, after {after}" for name, before, after in found)
+    return f"Measured by vqa-mc remedy. {shown}. {note(compared)}" if compared else ""
+
+
 def verdict(compared: Comparison | None, unjudged: str) -> str:
     """What the report probes find, in sentences."""
     if compared is None:

@@ -60,9 +60,12 @@ class PushSettings:
     private: bool = option("Create a new repository as private.", default=False)
     replace: bool = option("Dataset: remove configs from the Hub that are not in the folder.", default=False)
     tag: str | None = option(
-        "Dataset: name of this release, such as v1.0, by which NAMESPACE/NAME@v1.0 is read; must be new.",
+        "Dataset: name of this release, such as v1.0.0, by which NAMESPACE/NAME@v1.0.0 is read; must be new.",
         default=None,
         check=("letters, digits, '.', '-' and '_', a letter or digit first", is_tag),
+    )
+    creators: tuple[str, ...] = option(
+        "Dataset: people who made it, for croissant.json, separated by commas.", default=(), separator=","
     )
     dry_run: bool = option("Show what would be uploaded, without network access.", default=False)
 
@@ -71,11 +74,11 @@ class PushSettings:
         kind = PUSHABLES.find(self.what)
         if self.what != "dataset" and not isinstance(self.folder, Path | None):
             raise InputError(f"--folder {shown(self.folder)}: expected a path; only a dataset may be in memory")
-        for name in ("folder", "images", "image", "metric", "replace", "tag", "benchmark", "task"):
+        for name in ("folder", "images", "image", "metric", "replace", "tag", "benchmark", "task", "creators"):
             value = getattr(self, name)
-            if value is not None and value is not False and name not in kind.options:
+            if value not in (None, False, ()) and name not in kind.options:
                 kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")
-                given = f"--{name}" if value is True else f"--{name} {value}"
+                given = f"--{name}" if value is True or isinstance(value, tuple) else f"--{name} {value}"
                 raise InputError(f"{given} is only for push {kinds}; remove it")
 
 
@@ -115,6 +118,10 @@ class PushResult(Result):
             yield f"tagged {shipment.name}@{self.settings.tag}"
         if done is not None and not done.changed:
             return
+        if shipment.kind == "dataset":
+            missing = {"version and date (--tag)": self.settings.tag, "creators (--creators)": self.settings.creators}
+            if unknown := listed([name for name, value in missing.items() if not value], separator=" and "):
+                yield f"croissant.json has no {unknown}"
         yield from (f"not sent: {path} ({kind.left_out})" for path in shipment.left_out)
         if done is not None:
             yield f"to load it: {kind.usage(shipment)}"

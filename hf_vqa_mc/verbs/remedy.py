@@ -200,6 +200,13 @@ class RemedyResult(OutputResult):
         unwritten = "" if self.settings.output is None else " The benchmark is not written; --force writes it anyway."
         return f"{found}{unwritten}{hint}"
 
+    @property
+    def measured(self) -> str:
+        """The shortcuts before and after, for the card."""
+        from hf_vqa_mc.report.verdict import measured
+
+        return measured(self.figures, self.comparison)
+
     @cached_property
     def stronger(self) -> Strategy | None:
         """The strategy that is expected to do better where a large leak stays."""
@@ -236,7 +243,8 @@ class RemedyResult(OutputResult):
         from hf_vqa_mc.remedies.remedied import Remedied
 
         check_output(self.settings.dataset, Path(path), overwrite)
-        return published(Remedied(self.remedied, self.statistics).staged)(self.benchmark, Path(path), overwrite)
+        staged = Remedied(self.remedied, self.statistics).staged
+        return published(staged)(self.benchmark, Path(path), overwrite, self.measured)
 
 
 @verb(
@@ -304,7 +312,8 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     with contextlib.ExitStack() as stack:
         outputs = []
         if settings.output is not None and result.may_write:
-            outputs.append(stack.enter_context(made.staged(benchmark, settings.output, settings.overwrite)))
+            output = made.staged(benchmark, settings.output, settings.overwrite, result.measured)
+            outputs.append(stack.enter_context(output))
         if settings.report is not None:
             figures = {name: one for name, one in result.to_dict().items() if name != "written"}
             steps = result.next_steps(public_name)

@@ -152,6 +152,10 @@ def test_repeated_ids_and_missing_types():
         "q2 (row 8)", "question_id 'q2', as in row 3",
     ]  # fmt: skip
     assert frame.loc["untyped", "question_id"] == "q39"
+    data["video_id"] = [f"v{n // 20}" for n in range(40)]  # rows 3 and 8 are of one video
+    assert ("repeated_ids", 7) in located(data)
+    data["video_id"] = [f"v{n}" for n in range(40)]
+    assert "repeated_ids" not in dict(located(data))
     assert vm.describe(data.drop(5), figures="size").description.notes != []
 
 

@@ -131,6 +131,9 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     assert list(tmp_path.iterdir()) == []
     assert vm.audit(result.dataset, probes=False).to_dict()["rows"] == 80
     files = result.save(tmp_path / "remedied")
+    biases = json.loads((tmp_path / "remedied" / "croissant.json").read_text())["rai:dataBiases"]
+    for name, before, after in (one.cells for one in result.figures if "probe" in one.name and "rows" not in one.name):
+        assert f"{name}, before {before}, after {after}" in biases
     assert vm.read_benchmark(tmp_path / "remedied").test.rows.num_rows == 80
     assert files
 

@@ -290,11 +290,12 @@ def test_an_answer_that_is_no_text_and_no_index_of_a_choice_is_named_with_its_ro
             {"model": object()},
             "expected a name, a function, or an object with a method letter or likelihood or generate or scores",
         ),
+        ({"model": Sees}, "model is the class Sees; expected an instance: Sees(...)"),
         ({"model": "./nowhere"}, "model=./nowhere: no such folder"),
     ],
 )
 def test_wrong_options_are_named(options, message):
-    with pytest.raises(vm.InputError, match=message.replace("(", "\\(")):
+    with pytest.raises(vm.InputError, match=re.escape(message)):
         vm.evaluate(worlds.benchmark(), **{"model": Sees(), **options})
 
 

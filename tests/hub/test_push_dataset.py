@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 from shutil import copytree
 from threading import Event
@@ -153,14 +154,23 @@ def remedied(folder, *configs, **options):
 @OF_HUGGINGFACE_HUB
 def test_a_remedied_benchmark_is_pushed_tagged_verified_and_extended(hub_here, tmp_path):
     folder = remedied(tmp_path / "remedied", "one")
-    vm.push("dataset", NAME, folder=folder, tag="v1.0")
-    assert sent(hub_here) == as_sent(hub_here, folder)
+    vm.push("dataset", NAME, folder=folder, tag="v1.0", creators=["Ada Lovelace", "Mary Somerville"])
+    pushed, expected = sent(hub_here), as_sent(hub_here, folder)
+    metadata = json.loads(pushed.pop("croissant.json"))
+    release = {name: metadata.pop(name) for name in ("version", "datePublished", "creator")}
+    assert metadata == json.loads(expected.pop("croissant.json")) and pushed == expected
+    assert (release["version"], [one["name"] for one in release["creator"]]) == (
+        "1.0",
+        ["Ada Lovelace", "Mary Somerville"],
+    )
+    assert date.fromisoformat(release["datePublished"]) <= datetime.now(UTC).date()
     card = hub_here.repositories["dataset", NAME].files["README.md"].decode()
     assert "Canary string: `hf_vqa_mc:" in card and "sha256 of the rows in their order" in card
     copy = snapshot_download(NAME, repo_type="dataset", revision="v1.0", local_dir=tmp_path / "copy")
     assert not vm.verify(folder / "statistics.json", copy).changed
     remedied(Path(copy), "two", overwrite=True)  # with the cache of the download
-    vm.push("dataset", NAME, folder=copy)
+    again = vm.push("dataset", NAME, folder=copy)
+    assert "croissant.json has no version and date (tag) and creators (creators)" in repr(again)
     assert {f"{config}/test-00000-of-00001.parquet" for config in ("one", "two")} <= sent(hub_here).keys()
     with pytest.raises(InputError, match="also has two, which a push of this folder would remove"):
         vm.push("dataset", NAME, folder=folder)
@@ -360,7 +370,7 @@ def test_python_lists_what_a_push_would_send(built, tmp_path, hub_here):
     result = vm.push("dataset", NAME, folder=built, dry_run=True)
     tree = as_sent(hub_here, built)
     assert dict(zip(*result.to_pandas().T.to_numpy(), strict=True)) == {path: len(tree[path]) for path in tree}
-    assert repr(result).splitlines()[-1].endswith("; nothing was sent")
+    assert "; nothing was sent\n" in repr(result)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpai
 from hf_vqa_mc.data.cells import as_text, is_text
 from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, ROW_NUMBER, named
 from hf_vqa_mc.data.questions import letter
-from hf_vqa_mc.data.reading import repeats
+from hf_vqa_mc.data.reading import ids_of_each_video, repeats
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.text.comparison import differ_in_case
 
@@ -58,6 +58,8 @@ def _repeated_ids(linted: Linted) -> Issues:
     for table in linted.tables.values():
         for name in named(table.column_names, QUESTION_ID)[:1]:
             if pa.types.is_integer(table[name].type) or is_text(table[name].type):
+                if ids_of_each_video(table, name, table[ROW_NUMBER].to_numpy()):
+                    continue
                 ids = as_text(table[name])
                 for first, row in repeats(ids).tolist():
                     yield table[ROW_NUMBER][row].as_py(), f"{name} {shown(ids[row].as_py())}, as in row {first + 1}"
