@@ -3,6 +3,7 @@
 import io
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -222,6 +223,42 @@ def test_images_missing_damaged_repeated_or_in_training(tmp_path):
     assert not skipped["check"].isin(["damaged_images", "missing_images", "repeated_images"]).any()
     caveat = vm.audit(train, images=tmp_path, probes=False).figures["caveat"]
     assert "Not found: 1 image, such as image-6.png; vqa-mc lint lists the rows." in caveat
+
+
+def photograph(row):
+    """Colours in a random 8 x 8 grid, smoothed to 96 x 96 pixels."""
+    colours = np.random.default_rng(row).integers(256, size=(8, 8, 3), dtype=np.uint8)
+    return Image.fromarray(colours).resize((96, 96))
+
+
+@pytest.mark.parametrize("with_images", [True, False])
+def test_images_and_questions_that_nearly_repeat_those_of_the_training_split(tmp_path, with_images):
+    for row in range(20):
+        photograph(row).save(tmp_path / f"{row}.png")
+    photograph(1).resize((50, 60)).save(tmp_path / "10.jpg", quality=60)  # as in row 2 of train
+    photograph(2).convert("L").save(tmp_path / "11.png")  # of other colours
+    Image.new("RGB", (9, 9), "red").save(tmp_path / "3.png")
+    Image.new("RGB", (9, 9), "red").resize((20, 20)).save(tmp_path / "13.png")  # says nothing
+    train, test = (
+        benchmark(10, label=[0] * 10, choices=[[f"target {n}", "b", "c", "d"] for n in range(10)]) for _ in range(2)
+    )
+    train["image_id"] = [f"{n}.png" for n in range(10)]
+    test["image_id"] = ["10.jpg", *(f"{n}.png" for n in range(11, 20))]
+    train["question"] = ["Why?"] + ["What video game system is the man playing?"] * 2 + ["Who is it?"] * 7
+    test["question"] = ["What video game system are the men playing?"] * 2 + ["Where are they?"] * 8
+    test.at[0, "choices"] = test.at[1, "choices"] = ["Target 1.", "b", "c", "d"]
+    splits = {"train": train, "test": test}
+    if not with_images:
+        splits = {name: split.drop(columns="image_id") for name, split in splits.items()}
+    found = vm.lint(splits, **({"images": tmp_path} if with_images else {})).to_pandas()
+    similar = found[found["check"].str.startswith("similar")]
+    question = ("similar_question_in_train", "test", 1)
+    assert [tuple(one) for one in similar[["check", "split", "row"]].to_numpy()] == (
+        [("similar_image_in_train", "test", 1), question] if with_images else [question, (*question[:2], 2)]
+    )
+    details = " ".join(similar["detail"])
+    assert "similar to 'What video g... man playing?', 0.9" in details
+    assert ("image '10.jpg' resembles '1.png', 0.99" in details) == with_images
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hf_vqa_mc.audits.checks.thumbnails import SIDE, similar, thumbnail
 from hf_vqa_mc.audits.figures.figure import Data, of_benchmark
 from hf_vqa_mc.data.benchmark import Benchmark, FaultyRow, Split
 from hf_vqa_mc.data.column_spec import PER_CHOICE
@@ -26,6 +27,7 @@ from hf_vqa_mc.io.progress import Progress
 
 ERROR, WARNING, NOTE = SEVERITIES = ("error", "warning", "note")
 """An error makes a row unusable or its score wrong; a warning needs a look; a note is for information."""
+TRAIN = ("train", "training")
 THREADS = 4
 WHOLE = -1  # row of an issue of the whole benchmark
 
@@ -50,6 +52,7 @@ class ImageCheck(NamedTuple):
     digest: str = ""  # of its content; "" if it could not be read
     problem: str = ""
     is_missing: bool = False
+    thumbnail: bytes = b""  # of a row's only image
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,29 @@ class Linted:
                 self.progress("images", done, len(wanted))
         return found
 
+    @cached_property
+    def in_train(self) -> NDArray[np.bool_]:
+        """(rows of data,): whether the row is of a training split."""
+        return np.concatenate([np.full(len(rows), name in TRAIN) for name, rows in self.rows_by_split.items()])
+
+    @cached_property
+    def contents(self) -> NDArray[np.int64]:
+        """A number for the content of each image of `data`, or for its id if it was not read; -1 at MISSING."""
+        firsts = dict[str, int]()
+        found = np.arange(len(self.data.images.texts) + 1, dtype=np.int64)
+        for code, one in self.images.items():
+            found[code] = firsts.setdefault(one.digest or f"\0{code}", code)
+        return found
+
+    @cached_property
+    def similar_images(self) -> dict[int, tuple[int, float]]:
+        """Images of other splits to the most similar one of a training split, and the correlation of both."""
+        codes, in_train = self.data.images.codes, self.in_train
+        train, others = (set(self.contents[codes[rows & (codes >= 0)]].tolist()) for rows in (in_train, ~in_train))
+        known = {code: one.thumbnail for code, one in self.images.items() if one.thumbnail}
+        ones, pool = ({code: known[code] for code in sorted(some & known.keys())} for some in (others - train, train))
+        return similar(ones, pool, self.progress)
+
 
 def _check_image(split: Split, row: int) -> ImageCheck:
     """Read and decode an image."""
@@ -128,11 +154,11 @@ def _check_image(split: Split, row: int) -> ImageCheck:
     digest = blake2b(b"".join(contents), digest_size=16).hexdigest()
     try:
         for content in contents:
-            with opened_picture(content, side=1):
-                pass
+            with opened_picture(content, side=SIDE) as picture:
+                found = thumbnail(picture)
     except BrokenImage as error:
         return ImageCheck(digest, str(error))
-    return ImageCheck(digest)
+    return ImageCheck(digest, thumbnail=found if len(contents) == 1 else b"")
 
 
 def read_linted(options: BenchmarkOptions, progress: Progress, skip_images: bool) -> Linted:

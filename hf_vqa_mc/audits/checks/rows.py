@@ -20,12 +20,16 @@ from hf_vqa_mc.data.questions import letter
 from hf_vqa_mc.data.reading import ids_of_each_video, repeats
 from hf_vqa_mc.errors import shown
 from hf_vqa_mc.text.comparison import differ_in_case
+from hf_vqa_mc.text.embeddings import embedding_families
 
 UNBALANCED_P = 0.001
 UNBALANCED_SHARE = 0.02
 """Smallest difference of a position's share from the expected one that is reported, since in a million rows any
 difference is significant."""
-TRAIN = ("train", "training")
+SIMILAR_QUESTIONS = 0.85
+"""Lowest cosine of the embeddings of similar questions. Pairs of A-OKVQA and NExT-QA with equal targets and a higher
+one are paraphrases, or differ in a detail."""
+AT_A_TIME = 1024
 MOST_VALUES = 1000  # A column with more values is not searched for labels
 PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1  # a column predicts the label at such p and gain, see `_predicted`
 REPEATS = 0.9  # share of the rows in which a column that repeats the target equals it
@@ -271,9 +275,8 @@ TEXTS = (
 
 def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted) -> NDArray[np.int64]:
     """Rows of other splits with a code of the training split."""
-    in_train = np.concatenate([np.full(len(rows), name in TRAIN) for name, rows in linted.rows_by_split.items()])
-    others = np.flatnonzero(valid & ~in_train)
-    return others[np.isin(codes[others], codes[valid & in_train])]
+    others = np.flatnonzero(valid & ~linted.in_train)
+    return others[np.isin(codes[others], codes[valid & linted.in_train])]
 
 
 def _questions_in_train(linted: Linted) -> Issues:
@@ -285,12 +288,45 @@ def _questions_in_train(linted: Linted) -> Issues:
 
 def _images_in_train(linted: Linted) -> Issues:
     """Rows whose image is in the training split: the same content, or the same id if images were not read."""
-    images, firsts = linted.data.images, dict[str, int]()
-    content = np.arange(len(images.texts) + 1, dtype=np.int64)
-    for code, one in linted.images.items():
-        content[code] = firsts.setdefault(one.digest or f"\0{code}", code)
-    rows = _in_train(content[images.codes], images.valid, linted)
+    images = linted.data.images
+    rows = _in_train(linted.contents[images.codes], images.valid, linted)
     return linted.issues(rows, (f"image {shown(images.texts[code])}" for code in images.codes[rows].tolist()))
+
+
+def _similar_images(linted: Linted) -> Issues:
+    names, contents = linted.data.images.texts, linted.contents
+    return _of_images(linted, {code: f"image {shown(names[code])} resembles {shown(names[one[0]])}, {one[1]:.3f}"
+                               for code in range(len(names))
+                               if (one := linted.similar_images.get(int(contents[code])))})  # fmt: skip
+
+
+def _similar_questions(linted: Linted) -> Issues:
+    """Rows with a similar question and the same target, about the same image or a similar one, if there are images."""
+    images, questions, in_train = linted.data.images, linted.data.questions, linted.in_train
+    about, valid = np.zeros(len(in_train), np.int64), questions.valid & linted.data.targets.valid
+    if images.valid.any():
+        same = np.arange(len(linted.contents))
+        same[list(linted.similar_images)] = [other for other, _ in linted.similar_images.values()]
+        about, valid = same[linted.contents][images.codes], valid & images.valid
+    group = grouped(about, linted.data.targets.comparable.codes)
+    both = np.intersect1d(group[valid & in_train], group[valid & ~in_train])
+    rows = np.flatnonzero(valid & np.isin(group, both))
+    if not len(rows):
+        return
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    used, text = np.unique(questions.codes[rows], return_inverse=True)
+    texts, keys = [questions.texts[code] for code in used.tolist()], questions.comparable.codes[rows]
+    vectors = embedding_families()[0].embed(texts)
+    for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(group[rows])) + 1):
+        train, others = some[in_train[rows[some]]], some[~in_train[rows[some]]]
+        train = train[np.unique(text[train], return_index=True)[1]]
+        for part in np.array_split(others, len(others) // AT_A_TIME + 1):
+            cosines = vectors[text[part]] @ vectors[text[train]].T
+            cosines[keys[part][:, None] == keys[train]] = 0  # equal questions, see `_questions_in_train`
+            for at in np.flatnonzero(cosines.max(axis=1, initial=0) >= SIMILAR_QUESTIONS).tolist():
+                most = cosines[at].argmax()
+                question = shown(texts[text[train[most]]])
+                yield linted.rows[rows[part[at]]].item(), f"similar to {question}, {cosines[at, most]:.2f}"
 
 
 def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
@@ -388,6 +424,11 @@ LEAKS = (
           "rename the images: names must not reach models", _named),
     Check("predictive_columns", WARNING, "a column or the order of rows predicts the position of the target",
           "shuffle the choices; do not give the column to models", _predictive),
+    Check("similar_image_in_train", NOTE, "the training split has an image that looks nearly the same (correlation)",
+          "look at both; if they show the same, split by image", _similar_images),
+    Check("similar_question_in_train", NOTE, "the training split has a similar question (cosine) with the same "
+          "target, about the same or a similar image", "read both; if they ask the same, remove one",
+          _similar_questions),
     Check("repeated_target", NOTE, "a column repeats the target", "do not give it to models", _repeating),
 )  # fmt: skip
 """In the order of the table."""

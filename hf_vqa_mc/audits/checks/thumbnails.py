@@ -1,0 +1,51 @@
+"""Thumbnails of images, and which of them are nearly equal."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hf_vqa_mc.io.progress import Progress
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SIDE = 16
+SIMILAR = 0.98
+"""Lowest correlation of the thumbnails of similar images. Of 569 COCO images no two reach 0.88; copies that are
+compressed, scaled, made square, 20% brighter or of 30% more contrast have 0.98 and more."""
+_AT_A_TIME = 2048
+
+
+def thumbnail(picture: "Image") -> bytes:
+    """SIDE x SIDE x 3 values, 8 bit."""
+    return picture.convert("RGB").resize((SIDE, SIDE), reducing_gap=3).tobytes()
+
+
+def similar(
+    ones: Mapping[int, bytes], others: Mapping[int, bytes], progress: Progress
+) -> dict[int, tuple[int, float]]:
+    """The other thumbnail that resembles each one most, and their correlation, if it is at least `SIMILAR`."""
+    if not others:
+        return {}
+    codes, found = np.array(list(others)), dict[int, tuple[int, float]]()
+    ids, queries, keys = list(ones), list(ones.values()), list(others.values())
+    for first in range(0, len(ids), _AT_A_TIME):
+        progress("similar images", first, len(ids))
+        query = _centred(queries[first : first + _AT_A_TIME])
+        for start in range(0, len(keys), _AT_A_TIME):
+            correlation = query @ _centred(keys[start : start + _AT_A_TIME]).T
+            at, best = correlation.argmax(axis=1), correlation.max(axis=1)
+            for row in np.flatnonzero(best >= SIMILAR).tolist():
+                one = codes[start + at[row]].item(), best[row].item()
+                found[ids[first + row]] = max(one, found.get(ids[first + row], one), key=lambda pair: pair[1])
+    return found
+
+
+def _centred(thumbnails: list[bytes]) -> NDArray[np.float32]:
+    """(thumbnails, values) of mean 0 by channel and norm 1; zeros for an image of one colour, which resembles none."""
+    values = np.frombuffer(b"".join(thumbnails), np.uint8).reshape(len(thumbnails), -1, 3).astype(np.float32)
+    values = (values - values.mean(axis=1, keepdims=True)).reshape(len(thumbnails), -1)
+    values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1)
+    return values
