@@ -60,7 +60,6 @@ class Request:
 
     name: str  # NAMESPACE/NAME
     folder: Any = None  # Path; of a dataset also any benchmark that `read_benchmark` reads
-    metric: str | None = None
     private: bool = False
     images: Path | None = None  # folder of the images that a benchmark names
     image: str | None = None  # its column of images, "" for none

@@ -1,6 +1,5 @@
 """Gradio Spaces: a metric's folder, for ``evaluate.load("NAMESPACE/NAME")``, and the page of ``cli/audit_app.py``."""
 
-import re
 from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
@@ -41,34 +40,25 @@ Uploads are removed after an hour. Only public datasets are read: the Space need
 def metric_shipment(request: Request, progress: Progress = silent) -> Shipment:
     """All files of a metric's folder, and app and requirements unless it has its own.
 
-    The module is renamed to the Space, because ``evaluate`` imports a module with the name of the Space.
+    The Space has the metric's name, since ``evaluate`` imports the module of that name.
     """
     from huggingface_hub import metadata_load
 
-    space = check_name(request.name).split("/")[1]
-    folder = request.folder or metric_folder(request.metric or space)
-    module, card = folder / f"{folder.name}.py", folder / CARD
-    for needed in (module, card):
-        if not needed.is_file():
-            raise InputError(f"{folder} is not a metric folder: {needed.name} is missing")
-    if not re.fullmatch(r"[\w-]+", space, re.ASCII):
-        raise InputError(f"{request.name!r}: a metric's Space is imported as a module; expected a name without '.'")
-    contents: dict[str, Path | bytes] = {
-        name: text.format(name=folder.name).encode() for name, text in GENERATED.items()
-    }
+    name = check_name(request.name).split("/")[1]
+    folder = metric_folder(name)
+    contents: dict[str, Path | bytes] = {file: text.format(name=name).encode() for file, text in GENERATED.items()}
     contents |= {path.name: path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
-    files = [
-        ShippedFile(f"{space}.py" if name == module.name else name, content)
-        for name, content in sorted(contents.items())
-    ]
-    sdk = (metadata_load(card) or {}).get("sdk")
+    for needed in (f"{name}.py", CARD):  # of a metric of another package
+        if needed not in contents:
+            raise InputError(f"{folder} is not a metric folder: {needed} is missing")
+    sdk = (metadata_load(folder / CARD) or {}).get("sdk")
     if not isinstance(sdk, str):
-        raise InputError(f"{card}: the metadata has no sdk; expected, for example, sdk: gradio")
-    message = f"{folder.name} of hf_vqa_mc {__version__}"
-    return Shipment("space", request.name, tuple(files), message, request.private, space_sdk=sdk)
+        raise InputError(f"{folder / CARD}: the metadata has no sdk; expected, for example, sdk: gradio")
+    files = tuple(ShippedFile(file, content) for file, content in sorted(contents.items()))
+    return Shipment("space", request.name, files, f"{name} of hf_vqa_mc {__version__}", request.private, space_sdk=sdk)
 
 
-METRIC = Pushable("metric", metric_shipment, lambda shipment: f'evaluate.load("{shipment.name}")', ("metric",))
+METRIC = Pushable("metric", metric_shipment, lambda shipment: f'evaluate.load("{shipment.name}")', ())
 
 
 def space_shipment(request: Request, progress: Progress = silent) -> Shipment:

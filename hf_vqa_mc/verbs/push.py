@@ -34,7 +34,8 @@ class PushSettings:
 
     what: str = option(f"What to push: {', '.join(PUSHABLES)}.", kw_only=False)
     repo_id: str = option(
-        "NAMESPACE/NAME of the repository (NAMESPACE: your user name or an organization); created if missing.",
+        "NAMESPACE/NAME of the repository (NAMESPACE: your user name or an organization; NAME: that of a metric, if "
+        "one is pushed); created if missing.",
         kw_only=False,
     )
     folder: Path | Any | None = option(
@@ -50,7 +51,6 @@ class PushSettings:
     image: str | None = option(
         "Dataset: column of the image; '' pushes paths, addresses and names of videos alone.", default=None
     )
-    metric: str | None = option("Metric: its name, if the repository is named differently.", default=None)
     benchmark: str | None = option(
         "Results: NAMESPACE/NAME of the benchmark on the Hub, if a local copy was evaluated.", default=None
     )
@@ -74,7 +74,7 @@ class PushSettings:
         kind = PUSHABLES.find(self.what)
         if self.what != "dataset" and not isinstance(self.folder, Path | None):
             raise InputError(f"--folder {shown(self.folder)}: expected a path; only a dataset may be in memory")
-        for name in ("folder", "images", "image", "metric", "replace", "tag", "benchmark", "task", "creators"):
+        for name in ("folder", "images", "image", "replace", "tag", "benchmark", "task", "creators"):
             value = getattr(self, name)
             if value not in (None, False, ()) and name not in kind.options:
                 kinds = listed([one.name for one in PUSHABLES.values() if name in one.options], separator=" or ")

@@ -68,7 +68,8 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
     assert done.returncode == 0, done.stderr
     listed, _, rest = done.stdout.partition("\nREADME.md, the dataset card:\n\n")
     first, message, *files = listed.splitlines()
-    card, total = rest.rstrip("\n").rsplit("\n", 1)
+    card, total, lacks = rest.rstrip("\n").rsplit("\n", 2)
+    assert lacks == "croissant.json has no version and date (--tag) and creators (--creators)"
     assert card.strip() == as_sent(hub, built)["README.md"].decode().strip()
     assert first == f"dataset {NAME}, private if new"
     assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
@@ -377,7 +378,7 @@ def test_python_lists_what_a_push_would_send(built, tmp_path, hub_here):
     ("settings", "message"),
     [
         ({"what": "datset"}, "did you mean 'dataset'"),
-        ({"metric": "wups"}, "metric wups is only for push metric; remove it"),
+        ({"what": "metric", "creators": ["Ada"]}, "creators is only for push dataset; remove it"),
         ({"what": "metric", "replace": True}, "replace=True is only for push dataset; remove it"),
         ({"repo_id": "vqa_mc"}, "expected NAMESPACE/NAME"),
     ],

@@ -46,6 +46,6 @@ def similar(
 def _centred(thumbnails: list[bytes]) -> NDArray[np.float32]:
     """(thumbnails, values) of mean 0 by channel and norm 1; zeros for an image of one colour, which resembles none."""
     values = np.frombuffer(b"".join(thumbnails), np.uint8).reshape(len(thumbnails), -1, 3).astype(np.float32)
-    values = (values - values.mean(axis=1, keepdims=True)).reshape(len(thumbnails), -1)
-    values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1)
-    return values
+    values -= values.mean(axis=1, keepdims=True)
+    values /= np.maximum(np.linalg.norm(values, axis=(1, 2), keepdims=True), 1)
+    return values.reshape(len(thumbnails), -1)
