@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -56,9 +57,11 @@ def _numba() -> Any:  # noqa: ANN401  a module without types
 
 
 def n_threads() -> int:
-    """The number of threads for kernels, ``numba.set_num_threads``."""
-    number: int = _numba().get_num_threads()
-    return number
+    """The number of threads for kernels: of ``numba.set_num_threads``, NUMBA_NUM_THREADS or the available cores."""
+    if "numba" in sys.modules:
+        return int(_numba().get_num_threads())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(os.environ.get("NUMBA_NUM_THREADS", cores or 1))
 
 
 def over_ranges(kernel: Callable[..., None], size: int, step: int, *arguments: object) -> None:

@@ -1,5 +1,6 @@
 """Kernels compile wherever the package is used from, and run in threads."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -63,3 +64,11 @@ def test_an_exception_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(MemoryError, match="at 0"):
         over_ranges(fail, 3, 1)
+
+
+def test_without_numba_the_number_of_threads_is_that_of_its_variable_or_of_the_cores():
+    code = "import sys; from hf_vqa_mc.compiled import n_threads as n; print(n(), 'numba' in sys.modules)"
+    for given, expected in (({"NUMBA_NUM_THREADS": "3"}, 3), ({}, len(os.sched_getaffinity(0)))):
+        environment = {name: value for name, value in os.environ.items() if name != "NUMBA_NUM_THREADS"} | given
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.stdout == f"{expected} False\n"

@@ -1,4 +1,4 @@
-"""`comparable` of millions of texts: compiled, in a tenth of the time, for most of them, in Python for others."""
+"""`comparable` of many texts: compiled, in a tenth of the time; in Python for few texts and some others."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ from hf_vqa_mc.text import comparison
 from hf_vqa_mc.text.normalisation import comparable, words
 
 _BATCH = 1 << 16  # texts
+_FEW = 10_000  # texts that Python compares before numba is loaded
 
 
 def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
@@ -26,8 +27,8 @@ def comparable_texts(texts: Sequence[str] | pa.Array) -> tuple[pa.Array, NDArray
     """
     given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
     given = given.cast(pa.large_string())
-    parts, slow = [], np.zeros(len(given), np.bool_)
-    for first in range(0, len(given), _BATCH):
+    parts, slow = [], np.full(len(given), 0 < len(given) <= _FEW)
+    for first in range(0, 0 if slow.any() else len(given), _BATCH):
         part = given.slice(first, _BATCH)
         offsets = np.frombuffer(part.buffers()[1], np.int64)[part.offset : part.offset + len(part) + 1]
         buffer = part.buffers()[2]

@@ -3,11 +3,21 @@
 from itertools import pairwise
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import comparable, words
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, 10_000])
+def in_python(request):
+    """The number of texts up to which numba is not used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hf_vqa_mc.text.many_texts._FEW", request.param)
+        yield
+
 
 ascii_texts = st.text(st.characters(max_codepoint=127))
 tricky = st.text(st.sampled_from("aZs019'-’ .\t\n\x1cé̈²"), max_size=12)
