@@ -27,9 +27,11 @@ UNBALANCED_SHARE = 0.02
 """Smallest difference of a position's share from the expected one that is reported, since in a million rows any
 difference is significant."""
 SIMILAR_QUESTIONS = 0.85
-"""Lowest cosine of the embeddings of similar questions. Pairs of A-OKVQA and NExT-QA with equal targets and a higher
-one are paraphrases, or differ in a detail."""
-AT_A_TIME = 1024
+"""Lowest cosine of the embeddings of similar questions about one image. Pairs of A-OKVQA and NExT-QA with equal
+targets and a higher one are paraphrases, or differ in a detail."""
+SIMILAR_ALONE = 0.95
+"""The same without images: of templates, questions that differ in a word have more than 0.85."""
+MOST_PAIRS = 1 << 24  # of questions, compared at a time
 MOST_VALUES = 1000  # A column with more values is not searched for labels
 PREDICTS_P, PREDICTS_GAIN = 1e-6, 0.1  # a column predicts the label at such p and gain, see `_predicted`
 REPEATS = 0.9  # share of the rows in which a column that repeats the target equals it
@@ -304,10 +306,11 @@ def _similar_questions(linted: Linted) -> Issues:
     """Rows with a similar question and the same target, about the same image or a similar one, if there are images."""
     images, questions, in_train = linted.data.images, linted.data.questions, linted.in_train
     about, valid = np.zeros(len(in_train), np.int64), questions.valid & linted.data.targets.valid
+    least = SIMILAR_ALONE
     if images.valid.any():
         same = np.arange(len(linted.contents))
         same[list(linted.similar_images)] = [other for other, _ in linted.similar_images.values()]
-        about, valid = same[linted.contents][images.codes], valid & images.valid
+        about, valid, least = same[linted.contents][images.codes], valid & images.valid, SIMILAR_QUESTIONS
     group = grouped(about, linted.data.targets.comparable.codes)
     both = np.intersect1d(group[valid & in_train], group[valid & ~in_train])
     rows = np.flatnonzero(valid & np.isin(group, both))
@@ -320,10 +323,10 @@ def _similar_questions(linted: Linted) -> Issues:
     for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(group[rows])) + 1):
         train, others = some[in_train[rows[some]]], some[~in_train[rows[some]]]
         train = train[np.unique(text[train], return_index=True)[1]]
-        for part in np.array_split(others, len(others) // AT_A_TIME + 1):
+        for part in np.array_split(others, len(others) * len(train) // MOST_PAIRS + 1):
             cosines = vectors[text[part]] @ vectors[text[train]].T
             cosines[keys[part][:, None] == keys[train]] = 0  # equal questions, see `_questions_in_train`
-            for at in np.flatnonzero(cosines.max(axis=1, initial=0) >= SIMILAR_QUESTIONS).tolist():
+            for at in np.flatnonzero(cosines.max(axis=1, initial=0) >= least).tolist():
                 most = cosines[at].argmax()
                 question = shown(texts[text[train[most]]])
                 yield linted.rows[rows[part[at]]].item(), f"similar to {question}, {cosines[at, most]:.2f}"
