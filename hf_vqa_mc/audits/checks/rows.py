@@ -27,8 +27,8 @@ UNBALANCED_SHARE = 0.02
 """Smallest difference of a position's share from the expected one that is reported, since in a million rows any
 difference is significant."""
 SIMILAR_QUESTIONS = 0.85
-"""Lowest cosine of the embeddings of similar questions about one image. Pairs of A-OKVQA and NExT-QA with equal
-targets and a higher one are paraphrases, or differ in a detail."""
+"""Lowest cosine of the embeddings of similar questions about one image. The most similar pairs of
+A-OKVQA and NExT-QA with equal targets, of which 60 were read, are paraphrases or differ in a detail."""
 SIMILAR_ALONE = 0.95
 """The same without images: of templates, questions that differ in a word have more than 0.85."""
 MOST_PAIRS = 1 << 24  # of questions, compared at a time
