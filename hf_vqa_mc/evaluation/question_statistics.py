@@ -1,6 +1,6 @@
 """What the scores of several models say about each question: difficulty, discrimination, labels that may be wrong.
 
-Classical item statistics; a model of item responses (IRT) found no more wrong labels in simulations.
+Classical item statistics, without a model of item responses (IRT).
 """
 
 from dataclasses import dataclass

@@ -151,13 +151,11 @@ def in_words(statistics: dict[str, Any]) -> list[str]:
 
 def _repaired(statistics: dict[str, Any]) -> list[str]:
     share = percent(statistics["changed"] / max(statistics["decoys"], 1))
-    origins = (
-        "; the column choice_origins names the question that each new decoy is from" if statistics["changed"] else ""
+    found = (
+        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}) were changed and no row is left out"
     )
-    lines = [
-        f"{statistics['changed']:,} of {statistics['decoys']:,} decoys ({share}) were changed and no row is left "
-        f"out{origins if statistics['changed'] else ''}."
-    ]
+    origins = "; the column choice_origins names the question that each new decoy is from"
+    lines = [f"{found}{origins if statistics['changed'] else ''}."]
     for name, one in statistics["splits"].items():
         why = f"unchanged: {one['unchanged']}" if "unchanged" in one else f"the repair stopped since {one['stopped']}"
         lines.append(f"{name}: {why}.")
