@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase as LETTERS
 
-_WORD = re.compile(r"(?<![A-Za-z0-9'’])([A-Z])(?![A-Za-z0-9'’])")
+_PART = "[A-Za-zÀ-ɏ0-9'’]"  # of a word in Latin letters
+_WORD = re.compile(f"(?<!{_PART})([A-Z])(?!{_PART})")
 LONG = 5  # words of a reply above which MMMU's program searches for the texts of choices
 SHORT = 3  # words of a reply up to which VLMEvalKit reads A as a letter and not as an article
 
@@ -59,7 +60,7 @@ def vlmevalkit(text: str, choices: Sequence[str]) -> int | None:
     if len(letters) == 1 and (letters[0] or len(words) <= SHORT):
         return letters[0]
     named = [index for index, choice in enumerate(choices) if choice.lower() in text.lower()]
-    return named[0] if len(named) == 1 and not letters else None
+    return named[0] if len(named) == 1 else None
 
 
 READERS: Mapping[str, Callable[[str, Sequence[str]], int | None]] = {

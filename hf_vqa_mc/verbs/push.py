@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def is_tag(text: str) -> bool:
     """Whether a text is the name of a tag.
 
-    >>> is_tag("v1.0"), is_tag("-d"), is_tag("a..b"), is_tag("a/b")
-    (True, False, False, False)
+    >>> is_tag("v1.0"), is_tag("-d"), is_tag("a..b"), is_tag("a/b"), is_tag("a.lock")
+    (True, False, False, False, False)
     """
-    return re.fullmatch(r"[A-Za-z0-9](?:[\w-]|\.(?!\.|$))*", text, re.ASCII) is not None
+    return not text.endswith(".lock") and re.fullmatch(r"[A-Za-z0-9](?:[\w-]|\.(?!\.|$))*", text, re.ASCII) is not None
 
 
 @settings

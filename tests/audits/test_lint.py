@@ -265,6 +265,21 @@ def test_images_and_questions_that_nearly_repeat_those_of_the_training_split(tmp
     assert ("image '10.jpg' resembles '1.png', 0.99" in details) == with_images
 
 
+def test_equal_questions_about_copies_of_an_image_of_the_training_split(tmp_path):
+    photograph(1).save(tmp_path / "a.png")
+    photograph(1).save(tmp_path / "b.png")
+    photograph(1).save(tmp_path / "c.jpg", quality=80)
+    rows = {"question": ["What is it?"], "choices": [["dog", "cat"]], "label": [0]}
+    splits = {
+        "test": pd.DataFrame({name: 2 * cells for name, cells in rows.items()} | {"image_id": ["b.png", "c.jpg"]}),
+        "train": pd.DataFrame({**rows, "image_id": ["a.png"]}),
+    }
+    found = vm.lint(splits, images=tmp_path).to_pandas().set_index(["check", "row"])["detail"]
+    assert ("question_in_train", 1) in found and ("question_in_train", 2) not in found
+    assert "'c.jpg' resembles 'a.png'" in found["similar_image_in_train", 2]
+    assert "similar to 'What is it?', 1.00" in found["similar_question_in_train", 2]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])
 def test_the_written_issues_are_a_list_of_known_ones(tmp_path, suffix):
     data = with_cells({"label": {3: 9}, "choices": {8: ["x", "X.", "b", "c"]}, "question_id": {3: "=q3", 8: "@q8"}})

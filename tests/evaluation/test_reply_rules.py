@@ -22,6 +22,10 @@ CHOICES = ["red", "dark blue", "green", "a tall tree"]
         ("B or C", 1, 2, 2, None),
         ("I cannot say.", None, None, None, None),
         ("F", None, None, None, None),
+        ("A crown is on a tall tree there", 0, 0, 0, 3),
+        ("Either A or B: it is green", 0, 1, 0, 2),
+        ("Bär, Días, Cœur", None, None, None, None),
+        ("答案是B", 1, 1, None, None),
     ],
 )
 def test_a_reply_is_read_by_each_rule(text, first, last, mmmu, vlmevalkit):

@@ -122,7 +122,7 @@ class Linted:
     @cached_property
     def in_train(self) -> NDArray[np.bool_]:
         """(rows of data,): whether the row is of a training split."""
-        return np.concatenate([np.full(len(rows), name in TRAIN) for name, rows in self.rows_by_split.items()])
+        return np.concatenate([np.full(len(rows), name.lower() in TRAIN) for name, rows in self.rows_by_split.items()])
 
     @cached_property
     def contents(self) -> NDArray[np.int64]:
@@ -135,11 +135,13 @@ class Linted:
 
     @cached_property
     def similar_images(self) -> dict[int, tuple[int, float]]:
-        """Images of other splits to the most similar one of a training split, and the correlation of both."""
-        codes, in_train = self.data.images.codes, self.in_train
-        train, others = (set(self.contents[codes[rows & (codes >= 0)]].tolist()) for rows in (in_train, ~in_train))
+        """Contents of other splits to the most similar image of a training split, and how similar it is."""
+        codes, contents, in_train = self.data.images.codes, self.contents, self.in_train
         known = {code: one.thumbnail for code, one in self.images.items() if one.thumbnail}
-        ones, pool = ({code: known[code] for code in sorted(some & known.keys())} for some in (others - train, train))
+        train, others = (np.unique(codes[rows & (codes >= 0)]) for rows in (in_train, ~in_train))
+        train = train[np.unique(contents[train], return_index=True)[1]]
+        others = np.setdiff1d(contents[others], contents[train])
+        ones, pool = ({code: known[code] for code in some.tolist() if code in known} for some in (others, train))
         return similar(ones, pool, self.progress)
 
 

@@ -282,9 +282,11 @@ def _in_train(codes: NDArray[np.int64], valid: NDArray[np.bool_], linted: Linted
 
 
 def _questions_in_train(linted: Linted) -> Issues:
-    codes, valid = linted.data.row_keys
-    if not linted.data.images.valid.any():
-        codes = pairs(np.unique(codes, return_inverse=True)[1], linted.data.targets.comparable.codes)
+    (codes, valid), data = linted.data.row_keys, linted.data
+    if data.images.valid.any():
+        codes = pairs(linted.contents[data.images.codes], data.questions.comparable.codes)
+    else:
+        codes = pairs(np.unique(codes, return_inverse=True)[1], data.targets.comparable.codes)
     return linted.issues(_in_train(codes, valid, linted))
 
 
@@ -309,7 +311,7 @@ def _similar_questions(linted: Linted) -> Issues:
     least = SIMILAR_ALONE
     if images.valid.any():
         same = np.arange(len(linted.contents))
-        same[list(linted.similar_images)] = [other for other, _ in linted.similar_images.values()]
+        same[list(linted.similar_images)] = [linted.contents[other] for other, _ in linted.similar_images.values()]
         about, valid, least = same[linted.contents][images.codes], valid & images.valid, SIMILAR_QUESTIONS
     group = grouped(about, linted.data.targets.comparable.codes)
     both = np.intersect1d(group[valid & in_train], group[valid & ~in_train])
@@ -317,15 +319,17 @@ def _similar_questions(linted: Linted) -> Issues:
     if not len(rows):
         return
     rows = rows[np.argsort(group[rows], kind="stable")]
+    content = linted.contents[images.codes[rows]]
     used, text = np.unique(questions.codes[rows], return_inverse=True)
     texts, keys = [questions.texts[code] for code in used.tolist()], questions.comparable.codes[rows]
     vectors = embedding_families()[0].embed(texts)
     for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(group[rows])) + 1):
         train, others = some[in_train[rows[some]]], some[~in_train[rows[some]]]
-        train = train[np.unique(text[train], return_index=True)[1]]
+        train = train[np.unique(text[train], return_index=True)[1]]  # of one content, since similar ones are of others
         for part in np.array_split(others, len(others) * len(train) // MOST_PAIRS + 1):
             cosines = vectors[text[part]] @ vectors[text[train]].T
-            cosines[keys[part][:, None] == keys[train]] = 0  # equal questions, see `_questions_in_train`
+            is_same = (keys[part][:, None] == keys[train]) & (content[part][:, None] == content[train])
+            cosines[is_same] = 0  # of `_questions_in_train`
             for at in np.flatnonzero(cosines.max(axis=1, initial=0) >= least).tolist():
                 most = cosines[at].argmax()
                 question = shown(texts[text[train[most]]])
@@ -427,7 +431,7 @@ LEAKS = (
           "rename the images: names must not reach models", _named),
     Check("predictive_columns", WARNING, "a column or the order of rows predicts the position of the target",
           "shuffle the choices; do not give the column to models", _predictive),
-    Check("similar_image_in_train", NOTE, "the training split has an image that looks nearly the same (correlation)",
+    Check("similar_image_in_train", NOTE, "the training split has an image that looks nearly the same (similarity)",
           "look at both; if they show the same, split by image", _similar_images),
     Check("similar_question_in_train", NOTE, "the training split has a similar question (cosine) with the same "
           "target, about the same or a similar image", "read both; if they ask the same, remove one",
