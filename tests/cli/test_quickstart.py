@@ -29,6 +29,7 @@ def quickstart(monkeypatch, capsys, tmp_path):
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "packages")
+    monkeypatch.delitem(sys.modules, "easy_vqa", raising=False)  # another test may have imported the real one
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr("hf_vqa_mc.audits.settings.ProbeSettings", lambda **_: ProbeSettings(probes=False))
 
