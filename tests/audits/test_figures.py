@@ -1,5 +1,6 @@
 """Figures have the numbers that are counted by hand."""
 
+import json
 import lzma
 
 import pandas as pd
@@ -177,3 +178,26 @@ def test_real_questions_begin_as_the_paper_counted(real_data, tmp_path):
     found = numbers(frame, "answer_kinds")
     assert (found["yes or no"], found["number"]) == (pytest.approx(0.3837, abs=0.02), pytest.approx(0.1231, abs=0.02))
     assert found["most frequent number"] == "two"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
+def test_reasoning_of_published_programs_is_near_the_papers(real_data, tmp_path):
+    """Hudson and Manning 2019, Table 1: 51.6% relation, 22.4% spatial, 19% logical, 3% comparative questions.
+
+    The file has the questions of the balanced test-dev split with rare and frequent answers, not all of them.
+    """
+    questions = {}
+    for part in ("head", "tail"):
+        content = (real_data / "gqa" / f"GQAOOD__ood_testdev_{part}.json.xz").read_bytes()
+        questions.update(json.loads(lzma.decompress(content)))
+    (tmp_path / "testdev_balanced_questions.json").write_text(json.dumps(questions))
+    vm.build("gqa", data_dir=tmp_path, output=tmp_path / "vqa_mc", variants=["balanced"])
+    figures = vm.describe(tmp_path / "vqa_mc", "gqa_balanced", figures=("reasoning",)).to_dict()["figures"]
+    found = figures["reasoning"]["found"][0]["table"]
+    shares = dict(zip(found["reasoning"], found["share"], strict=True))
+    logical = sum(row["types"]["structural"] == "logical" for row in questions.values()) / len(questions)
+    assert shares["logical"] == pytest.approx(logical)
+    assert shares["relation"] == pytest.approx(0.516, abs=0.03)
+    assert shares["spatial"] == pytest.approx(0.224, abs=0.03)
+    assert 0 < shares["comparative"] < 0.03

@@ -54,8 +54,7 @@ class Data:
     labels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # (rows,): index of the target
     ordered: bool = True  # whether the benchmark defines the order of choices
     choice_kinds: Lists = field(default_factory=no_lists)
-    steps: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """(rows,): number of steps of reasoning; empty without programs"""
+    programs: Sequence[pa.ListArray] = ()  # the steps of reasoning of the questions of each split
     captions: tuple[Column, ...] = ()  # captions of the images, if a file is given
     notes: tuple[str, ...] = ()
 
@@ -84,7 +83,7 @@ class Data:
             "answers": (self.targets.different, "no row has an answer"),
             "annotators": (self.answers.flat.valid.any(), "questions do not have answers of several people"),
             "confidences": (len(self.confidences), "answers have no confidences"),
-            "programs": (len(self.steps), "questions have no programs"),
+            "programs": (len(self.programs), "questions have no programs"),
             "choices": (len(self.labels), "questions have no choices"),
             "order": (self.ordered, "the benchmark defines no order of choices"),
             "kinds": (len(self.choice_kinds.lengths), "choices have no kinds"),
@@ -158,7 +157,8 @@ def _open_ended(options: BenchmarkOptions) -> Data:
     }
     nested = {name: pa.chunked_array(_texts(part, *path) for _, part in parts) for name, path in NESTED.items()}
     confidences = np.concatenate([_confidences(part) for _, part in parts])
-    programs = [part[PROGRAM] for _, part in parts if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]
+    programs = [part[PROGRAM].combine_chunks() for _, part in parts
+                if PROGRAM in part.column_names and is_list(part[PROGRAM].type)]  # fmt: skip
     answers = pa.chunked_array(human_answers(part, ()) for _, part in parts)
     data = _data(opened.name, opened.config, options.split, columns, answers)
     other_types = {name: Column.of(texts) for name, texts in nested.items() if texts.null_count < len(texts)}
@@ -166,7 +166,7 @@ def _open_ended(options: BenchmarkOptions) -> Data:
         data,
         named_types={**data.named_types, **other_types},
         confidences=confidences[: 0 if np.isnan(confidences).all() else None],
-        steps=np.concatenate([np.zeros(0, np.int64), *(pc.list_value_length(one).to_numpy() for one in programs)]),
+        programs=programs,
         notes=("open-ended questions: figures of choices do not apply",),
     )
 
