@@ -13,13 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hf_vqa_mc.audits.comparison import read_audit
 from hf_vqa_mc.data.cells import text_lists
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
 from hf_vqa_mc.dataset.card_text import title
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
-from hf_vqa_mc.io.outputs import MANIFEST, sha256_of
+from hf_vqa_mc.io.outputs import AUDITS, MANIFEST, sha256_of
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.version import __version__
@@ -30,9 +31,9 @@ FOLDER = Path("vqa_mc")  # default folder of a build
 def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """The files of a dataset: card, Croissant metadata, statistics and the Parquet files listed there, unchanged.
 
-    ``croissant.json`` is made anew, with the address of the repository, the creators, and the version and date of a
-    release. A benchmark that is no folder of ``vqa-mc build`` or ``vqa-mc remedy`` is written as one first, with its
-    rows as they are. Raises InputError if images would be missing.
+    ``croissant.json`` is made anew, with the address of the repository, the creators, the version and date of a
+    release, and what audits in ./vqa_mc_audit found in these rows. A benchmark that is no folder of ``vqa-mc build`` or
+    ``remedy`` is written as one first, with its rows as they are. Raises InputError if images would be missing.
     """
     given: Any = FOLDER if request.folder is None else request.folder
     is_result, is_written = hasattr(given, "remedied"), isinstance(given, Path) and read_inventory(given) is not None
@@ -63,6 +64,7 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
         again = "; write the folder again" if isinstance(request.folder, Path) and folder == request.folder else ""
         alone = "or with their names alone: --image ''"
         raise InputError(f"{_name(request.folder)}: not all images can be pushed: {missing}{again}; {alone}")
+    _add_audits(inventory)
     tag = re.sub(r"^v(?=\d)", "", request.tag or "")  # MLCommons expects MAJOR.MINOR.PATCH
     release = (tag, datetime.now(UTC).date().isoformat()) if tag else None
     metadata = croissant(inventory, f"{constants.ENDPOINT}/datasets/{name}", release, request.creators)
@@ -82,6 +84,17 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
         left_out=other_files(folder, {file.path for file in files}),
         inventory=inventory,
     )
+
+
+def _add_audits(inventory: Inventory) -> None:
+    """Add the verdicts of ./vqa_mc_audit to the configs with the audited rows."""
+    for path in sorted(AUDITS.glob("*/audit.json")):
+        audit = read_audit(path)
+        audited = audit["certificate"]["splits"].items()
+        for config in configs_of(inventory).values():
+            if audited <= config.get("row_hashes", {}).items():
+                found = f"Measured by vqa-mc audit on the split {audit['split']}. {audit['verdict']}"
+                config["measured"] = " ".join(filter(None, [config.get("measured"), found]))
 
 
 def _name(source: object) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_vqa_mc.data.inventory import configs_of
+from hf_vqa_mc.dataset.card_text import choice_configs
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
@@ -119,12 +121,19 @@ class PushResult(Result):
         if done is not None and not done.changed:
             return
         if shipment.kind == "dataset":
-            missing = {"version and date (--tag)": self.settings.tag, "creators (--creators)": self.settings.creators}
-            if unknown := listed([name for name, value in missing.items() if not value], separator=" and "):
-                yield f"croissant.json has no {unknown}"
+            if missing := self._missing():
+                yield f"croissant.json has no {missing}"
         yield from (f"not sent: {path} ({kind.left_out})" for path in shipment.left_out)
         if done is not None:
             yield f"to load it: {kind.usage(shipment)}"
+
+    def _missing(self) -> str:
+        """What croissant.json of a dataset lacks, and where it comes from."""
+        wanted = {"version and date (--tag)": self.settings.tag, "creators (--creators)": self.settings.creators}
+        configs = choice_configs(configs_of(self.shipment.inventory or {}))
+        if not_audited := [name for name, config in configs.items() if not config.get("measured")]:
+            wanted[f"audit of {listed(not_audited)} (vqa-mc audit, in this directory)"] = None
+        return listed([name for name, value in wanted.items() if not value], separator=" and ")
 
     def to_dict(self) -> dict[str, Any]:
         """Repository, files and, unless it was a dry run, commit."""

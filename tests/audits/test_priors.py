@@ -112,7 +112,7 @@ MLP_QA = {"iou": 0.915, "qou": 0.525, "iou_qou": 0.514}
 """What the paper's trained model reaches with question and answers on COCO-QA (Chao et al. 2018, Table 8)."""
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_on_real_coco_qa_counting_comes_near_the_trained_blind_model(real_cocoqa, real_glove):
     from hf_vqa_mc.decoys.settings import Settings
     from hf_vqa_mc.decoys.variants import build_variants

@@ -96,10 +96,11 @@ def test_only_decoys_change_and_each_change_is_listed(repaired):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("untrained_report_probes")
 def test_the_result_in_python_says_whether_it_is_better():
     import pandas as pd
 
-    fixed = vm.remedy(pd.DataFrame(questions(0.5)))
+    fixed = vm.remedy(pd.DataFrame(questions(0.5, 160)))
     assert fixed.better == (fixed.comparison.better and not fixed.comparison.harmed)
     assert len(fixed.changes) == fixed.statistics["changed"]
 

@@ -149,7 +149,7 @@ def neutrality(rows: list[Row]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("n_examples", [3, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_examples", [3, pytest.param(120, marks=pytest.mark.exhaustive)])
 def test_small_random_datasets_get_the_rows_and_the_counts_of_the_literal_method(n_examples: int) -> None:
     @examples(max_examples=n_examples, suppress_health_check=[HealthCheck.too_slow])
     @given(datasets(), methods)

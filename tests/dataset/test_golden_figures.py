@@ -9,7 +9,7 @@ import pytest
 
 from tests.dataset.cocoqa_figures import GOLDEN, NAMES, figures
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture(scope="module")

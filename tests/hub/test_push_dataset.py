@@ -69,7 +69,7 @@ def test_a_dry_run_shows_everything_and_asks_the_hub_nothing(hub, built, vqa_mc)
     listed, _, rest = done.stdout.partition("\nREADME.md, the dataset card:\n\n")
     first, message, *files = listed.splitlines()
     card, total, lacks = rest.rstrip("\n").rsplit("\n", 2)
-    assert lacks == "croissant.json has no version and date (--tag) and creators (--creators)"
+    assert lacks.startswith("croissant.json has no version and date (--tag) and creators (--creators) and audit of ")
     assert card.strip() == as_sent(hub, built)["README.md"].decode().strip()
     assert first == f"dataset {NAME}, private if new"
     assert message == f"commit message: cocoqa, made by hf_vqa_mc {__version__}"
@@ -178,6 +178,19 @@ def test_a_remedied_benchmark_is_pushed_tagged_verified_and_extended(hub_here, t
     vm.push("dataset", NAME, folder=folder, replace=True)
     assert sent(hub_here) == as_sent(hub_here, folder)
     assert hub_here.leaked == []
+
+
+@OF_HUGGINGFACE_HUB
+def test_the_metadata_have_the_verdict_of_an_audit_of_these_rows(hub_here, built, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    vm.audit(built, "cocoqa_iou_qou", probes=False).save("vqa_mc_audit/one")
+    vm.audit(built, "cocoqa_iou", probes=False).save("elsewhere")
+    printed = repr(vm.push("dataset", NAME, folder=built))
+    biases = json.loads(sent(hub_here)["croissant.json"])["rai:dataBiases"]
+    verdict = json.loads(Path("vqa_mc_audit/one/audit.json").read_text())["verdict"]
+    assert f"cocoqa_iou_qou: Measured by vqa-mc audit on the split test. {verdict}" in biases
+    assert biases.count("Measured by") == 1
+    assert "audit of cocoqa_iou (" in printed
 
 
 @OF_HUGGINGFACE_HUB

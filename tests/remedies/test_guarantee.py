@@ -97,7 +97,7 @@ def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("guarantee", ["question", "image"])
+@pytest.mark.parametrize("guarantee", ["question", pytest.param("image", marks=pytest.mark.exhaustive)])
 def test_without_a_training_split_fitted_probes_are_exactly_at_chance_too(benchmark, guarantee):
     fixed = vm.remedy(datasets.DatasetDict(test=benchmark["train"]), guarantee=guarantee)
     gains = vm.audit(fixed.dataset).to_pandas()

@@ -82,7 +82,7 @@ def test_rejected_texts_and_bad_questions_are_in_no_output(variant, preset, vect
 
     assert remedied(variant, vectors, None, preset=preset) is not None
 
-    @settings(max_examples=2 if slow else 15, deadline=None)
+    @settings(max_examples=1 if slow else 5, deadline=None)
     @given(VERDICTS)
     def check(verdicts):
         found = remedied(variant, vectors, verdicts, preset=preset)

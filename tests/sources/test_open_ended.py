@@ -374,7 +374,7 @@ def test_vqa_statistics_count_answers_and_annotators_who_agree(tmp_path: Path) -
         assert total == sum(of_type)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_real_questions_of_vqa_come_back_with_all_their_answers(real_data: Path, tmp_path: Path) -> None:
     path = real_data / "vqa_v1" / "vqacp_v1_test_question_new.json.xz"
     records = json.loads(lzma.decompress(path.read_bytes()))

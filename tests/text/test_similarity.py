@@ -108,7 +108,7 @@ def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [600, pytest.param(20_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("n", [300, pytest.param(20_000, marks=pytest.mark.exhaustive)])
 def test_scores_of_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove, real_cocoqa, n):
     frequent = [line.split(" ", 1)[0] for line in real_glove.read_text(encoding="utf-8").splitlines()]
     answers = [answer for path in real_cocoqa.rglob("answers.txt") for answer in path.read_text().split()]
@@ -134,7 +134,7 @@ def test_the_caching_nltk_equals_nltk(nltk_wup, lemmas):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1_000, pytest.param(5_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("n", [300, pytest.param(5_000, marks=pytest.mark.exhaustive)])
 def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping, n):
     draw = Random(5)
     wordnet = load_wordnet()

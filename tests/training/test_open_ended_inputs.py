@@ -197,7 +197,10 @@ def toy_grid(toy, tmp_path_factory):
         # linear in the colours, of which one lies between others
         ("mcb-a", {"lstm_size": 16, "sketch_size": 512, "attention_size": 16, "fixed_word_size": 3}, 0.85),
         ("bottom-up", {"size": 32}, 0.95),
-        ("hiecoatt-answers", {"level_size": 32, "joint_size": 32, "encoder_dropout": 0.1}, 0.95),
+        pytest.param(
+            *("hiecoatt-answers", {"level_size": 32, "joint_size": 32, "encoder_dropout": 0.1}, 0.95),
+            marks=pytest.mark.exhaustive,
+        ),
     ],
 )
 def test_models_that_attend_to_a_grid_answer_what_the_image_shows(toy, toy_grid, tmp_path, name, settings, least):

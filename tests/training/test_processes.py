@@ -33,7 +33,7 @@ def run(preloaded):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["mlp-iqa", "attention"])
+@pytest.mark.parametrize("model", ["mlp-iqa", pytest.param("attention", marks=pytest.mark.exhaustive)])
 def test_two_processes_pick_as_one_does_bit_by_bit(settings, toy, toy_features, run, tmp_path, model):
     grid = toy_dataset.features(toy, tmp_path / "grid", grid=2) if model == "attention" else toy_features
     sizes = {"hidden_size": 300} if model == "mlp-iqa" else {"hidden_size": 64, "attention_size": 8}
