@@ -170,7 +170,7 @@ def croissant(
         "url": address,
         "version": version,
         "datePublished": date,
-        "creator": [{"@type": "sc:Person", "name": one} for one in creators],
+        "creator": [{"@type": "sc:Person", "name": one} for one in dict.fromkeys(creators)],
         "license": licences[0] if len(licences) == 1 else licences,
         "citeAs": "\n\n".join(citations(inventory)),
         "keywords": ["visual question answering", "hf_vqa_mc", *about],
