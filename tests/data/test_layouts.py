@@ -1,7 +1,5 @@
 """Every usual layout is recognised, and other choices are written in the same one."""
 
-import pickle
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,14 +44,6 @@ def test_a_target_separate_from_its_decoys_comes_first(shape, tmp_path):
     assert split.rows["choices"].to_pylist() == [[t, *d] for t, d in zip(TARGETS, DECOYS, strict=True)]
     assert split.rows["label"].to_pylist() == [0] * 4
     assert not split.ordered
-
-
-@pytest.mark.parametrize("shape", ALL)
-def test_a_benchmark_is_sent_to_other_processes(shape, tmp_path):
-    benchmark = read(tmp_path, table(shape))
-    sent = pickle.loads(pickle.dumps(benchmark))
-    assert sent.spec == benchmark.spec
-    assert sent.test.rows.equals(benchmark.test.rows)
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8).map(lambda t: f"{t}.")
