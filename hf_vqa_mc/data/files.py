@@ -80,12 +80,10 @@ def read_file(path: Path) -> pa.Table:
         raise InputError(f"{path}: unknown kind of file; {remedy}expected {EXPECTED}")
     try:
         table = READERS[form](path)
+        table.validate(full=True)  # also that texts are UTF-8
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: cannot be read as {form} ({reason(error)})") from error
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start]).strip("'")
-        raise InputError(f"{path}: {half} is half a character (a lone surrogate); remove it, or write both") from error
-    except UnicodeError as error:
+    except UnicodeError as error:  # also of half a character, which JSON may escape
         raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
     except OSError as error:  # also of damaged pages
         remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"

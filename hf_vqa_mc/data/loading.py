@@ -277,18 +277,3 @@ def _opened(name: str, config: str | None, prefix: str, found: Mapping[Any, Any]
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
         tables[split] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
     return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits)
-
-
-def check_text(table: pa.Table, location: str) -> None:
-    """Raise InputError unless all texts of a table are UTF-8; names the first invalid row and column."""
-    for name in table.column_names:
-        try:
-            table[name].validate(full=True)
-        except pa.ArrowInvalid as error:
-            row = 0
-            with contextlib.suppress(UnicodeDecodeError):
-                for cell in table[name]:
-                    cell.as_py()
-                    row += 1
-            where = location if row == table.num_rows else f"{location}, row {row + 1}"
-            raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error

@@ -18,7 +18,7 @@ from hf_vqa_mc.data.dataset_images import RowImages, find_row_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.images import allowed_images
 from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels, by_index
-from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, check_text, chosen_split, open_tables
+from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, chosen_split, open_tables
 from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, QUESTION_TYPE, VIDEO, columns_in_words, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS
@@ -62,8 +62,6 @@ def read_opened(
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
         raise InputError(f"{opened.name}: no rows")
-    for name, table in tables.items():
-        check_text(table, opened.locations[name])
     progress("opening", 1, 1)
     evaluated, spec = _spec(opened, tables, options, left_out)
     if evaluated_only:
