@@ -34,7 +34,7 @@ from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import member_names
 from hf_vqa_mc.sources.open_ended import open_ended_source
-from hf_vqa_mc.sources.source import Source, generated_by, source_of
+from hf_vqa_mc.sources.source import Source, source_of
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a benchmark that vqa-mc audit reads, or an annotation file: VQA or TDIUC "
@@ -196,10 +196,6 @@ def _about_split(dataset: str, config: str | None, split: str) -> dict[str, str]
 
 def _annotation_files(path: Path, grounding: bool) -> Annotations:
     """The questions of an annotation file, or of a folder with parts of GQA's."""
-    if path.is_dir() and (generated := generated_by(path)):
-        balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
-        name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
-        raise InputError(f"{path} is an output of vqa-mc generate with all splits; give a file, such as {path}/{name}")
     parts = _json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part, len(parts) == 1) for part in parts}
     if layouts == {"gqa"}:

@@ -14,7 +14,7 @@ from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.inventory import Inventory
 from hf_vqa_mc.dataset.build_inputs import STATE, divided, gather, stored_vectors
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
-from hf_vqa_mc.dataset.parts import ClusterSearch, build_parts, images_of_parts
+from hf_vqa_mc.dataset.parts import build_parts, images_of_parts
 from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.dataset.work_folder import check_remote, check_unfinished, work_folder, work_location, write_remote
 from hf_vqa_mc.decoys import VARIANTS
@@ -86,8 +86,7 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
             triplets, _, vectors, method = inputs
             pictured.append(triplets.select(["image_id", "image_file"]))
             provenance = method, triplets.num_rows, vectors, orig_made
-            search = partial(ClusterSearch, progress=progress, workers=settings.workers) if on_cluster else None
-            variants = *inputs, progress, search
+            variants = *inputs, progress
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
         if work:
             entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)

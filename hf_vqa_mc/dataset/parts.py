@@ -12,7 +12,7 @@ number of parts. The bytes of the result do not depend on the number of workers 
 
 import io
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -30,7 +30,6 @@ from hf_vqa_mc.dataset.folder import write_variant
 from hf_vqa_mc.dataset.work_folder import PRIORS
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.decoys.similar_questions import Neighbours, QuestionGroups, SimilarQuestions
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, neutrality, prior_rule, target_picked
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.io import cluster
@@ -44,8 +43,6 @@ T = TypeVar("T")
 BUILT = "built.json"
 BASE_BYTES, BYTES_PER_TRIPLET = 700_000_000, 1_500
 """Memory of a worker, and of each triplet of its part: more than `.ci/bench parts` measures, with 300 dimensions."""
-QUERIES, MOST_NEIGHBOURS = 2**15, 2**22
-"""Questions whose similar questions a call finds; fewer if these are more than so many."""
 
 
 def build_part(location: str, part: int) -> None:
@@ -223,26 +220,3 @@ def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, 
             picked, guessed, rows = (sum(column) for column in zip(*sums, strict=True))
             found[split] = {"accuracy": picked / rows, "chance": guessed / rows}
     return found
-
-
-class ClusterSearch(SimilarQuestions):
-    """`SimilarQuestions` on a cluster: each call answers some queries with the whole index."""
-
-    def __init__(self, groups: QuestionGroups, progress: Progress, workers: int | None) -> None:
-        """Keep the questions; workers build the trie."""
-        self._given, self._progress, self._workers = groups, progress, workers
-
-    def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
-        """See `SimilarQuestions.nearest`."""
-        size = max(1, min(QUERIES, MOST_NEIGHBOURS // k))
-        chunks = [queries[start : start + size] for start in range(0, len(queries), size)]
-        items = {f"questions from {number * size:,}": (chunk, k) for number, chunk in enumerate(chunks)}
-        step = f"searching the {k:,} most similar questions"
-        found = cluster.map(find_nearest, items, step, self._progress, shared=[self._given], workers=self._workers)
-        return zip(chunks, found, strict=True)
-
-
-def find_nearest(groups: QuestionGroups, queries: NDArray[np.int32], k: int) -> Neighbours:
-    """The neighbours of some queries, on a worker."""
-    found = [found for _, found in SimilarQuestions(groups).nearest(queries, k)]
-    return Neighbours(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

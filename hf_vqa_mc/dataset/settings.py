@@ -103,6 +103,8 @@ class BuildSettings(ExecutorOptions, DecoySettings):
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
         if self.work is not None and self.largest_part is None:
             raise InputError("--work is used only with --largest-part; add it")
+        if self.executor == "ray" and self.largest_part is None:
+            raise InputError("--executor ray builds parts of the dataset; add --largest-part, such as 1000000")
         if self.largest_part is not None and self.orig == "made":
             raise InputError("--largest-part cannot be used with --orig made, which needs all questions at once")
         if self.largest_part is not None and self.embed_images:
