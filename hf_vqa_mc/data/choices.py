@@ -22,7 +22,6 @@ from hf_vqa_mc.data.cells import (
     as_text,
     is_cell,
     is_list,
-    is_number,
     is_text,
     list_array,
     spelled_like,
@@ -185,7 +184,7 @@ class ListOfChoices(ChoiceForm):
     def of(cls, table: pa.Table, column: str) -> "ListOfChoices | None":
         """The form of a column of lists of texts or numbers."""
         kind = table.schema.field(column).type
-        return cls((column,)) if is_list(kind) and (is_text(kind.value_type) or is_number(kind.value_type)) else None
+        return cls((column,)) if is_list(kind) and is_cell(kind.value_type) else None
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""

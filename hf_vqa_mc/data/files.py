@@ -92,6 +92,7 @@ def read_file(path: Path) -> pa.Table:
         raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
     except OSError as error:  # also of damaged pages
         remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"
+        remedy = "give an existing file" if isinstance(error, FileNotFoundError) else remedy
         raise InputError(f"{path}: cannot be read as {form} ({reason(error)}); {remedy}") from error
     for name, times in Counter(table.column_names).items():
         if times > 1:

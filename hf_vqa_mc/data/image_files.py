@@ -4,7 +4,7 @@ import itertools
 import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -61,12 +61,17 @@ def find_images(triplets: pa.Table, directory: Path, progress: Progress = silent
     names = dict(zip(triplets["image_id"].to_pylist(), triplets["image_file"].to_pylist(), strict=True))
     found = {image_id: listing.candidates(image_id, name) for image_id, name in names.items()}
     called = {image_id: f"{name or 'a file'} (image_id {image_id!r})" for image_id, name in names.items()}
-    missing = [called[i] for i, files in found.items() if not files]
-    _refuse("missing", directory, missing, len(found))
-    twice = [f"{called[i]}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1]
-    _refuse("found twice", directory, twice, len(found))
-    paths = {image_id: files[0] for image_id, files in found.items()}
-    _refuse("unreadable", directory, _unreadable(list(paths.values()), progress), len(found))
+    paths = {image_id: files[0] for image_id, files in found.items() if files}
+    for what, wrong in (
+        ("missing", (called[i] for i, files in found.items() if not files)),
+        ("found twice", (f"{called[i]}: {files[0]} and {files[1]}" for i, files in found.items() if len(files) > 1)),
+        ("unreadable", _unreadable(list(paths.values()), progress)),
+    ):
+        if some := [*wrong]:
+            raise InputError(
+                f"images {directory}: {len(some)} of {len(found)} {what}: {listed(some, NAMED, '; ')}. Expected the "
+                "publisher's image files under their own names, each once, in that folder or below it"
+            )
     return ImageFiles(paths)
 
 
@@ -130,7 +135,7 @@ class _FolderListing:
         return named or (self._by_number.get(int(image_id), []) if image_id.isdecimal() else [])
 
 
-def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
+def _unreadable(paths: list[Path], progress: Progress) -> Iterator[str]:
     """Files that cannot be decoded; JPEGs are decoded at an eighth of their size, which reads them completely."""
 
     def reading_error(path: Path) -> str:
@@ -140,17 +145,7 @@ def _unreadable(paths: list[Path], progress: Progress) -> list[str]:
         except BrokenImage as error:
             return f"{path} ({error})"
 
-    errors = []
     with ThreadPoolExecutor() as threads:
         for done, error in enumerate(threads.map(reading_error, paths), 1):
-            errors.append(error)
             progress("images", done, len(paths))
-    return list(filter(None, errors))
-
-
-def _refuse(what: str, directory: Path, wrong: list[str], total: int) -> None:
-    if wrong:
-        raise InputError(
-            f"images {directory}: {len(wrong)} of {total} {what}: {listed(wrong, NAMED, '; ')}. Expected the "
-            f"publisher's image files under their own names, each once, in that folder or below it"
-        )
+            yield from [error] if error else []

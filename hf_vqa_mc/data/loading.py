@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -43,7 +44,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     with _loading(dataset, expected):
         builder = load_dataset_builder(dataset, config, revision=revision)
         _check_files(dataset, builder)
-        files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
+        files = sorted(itertools.chain.from_iterable((builder.config.data_files or {}).values()))
         as_text: dict[str, Any] = {}  # as `read_file` reads them
         if type(builder).__module__.endswith(".csv") and not builder.info.features:
             is_local = Path(dataset).is_dir()
@@ -134,9 +135,8 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
     form = type(builder).__module__.rpartition(".")[2]
     if form not in FORMS:
         raise InputError(f"{dataset}: {form} files are not read; convert them to parquet, json lines or csv")
-    files = [file for files in (builder.config.data_files or {}).values() for file in files]
     inside, own = Inside(Path(dataset)) if Path(dataset).is_dir() else None, f"hf://datasets/{dataset}".lower()
-    for file in files:
+    for file in itertools.chain.from_iterable((builder.config.data_files or {}).values()):
         if ("://" in file or inside.path(file) is None) if inside else not file.lower().startswith(own):
             raise _outside(dataset, file)
 
@@ -246,12 +246,12 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
         opened = _opened(made.dataset, made.config, made.dataset, made.to_datasets(), open_ended)
         location = made.dataset if made.revision or (made.path and made.path.is_dir()) else None
         return replace(opened, path=made.path, location=location, folders=made.allowed.folders)
+    folders, what = tuple[Path, ...](), "the data frame"
     if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):  # the caller names its images
-        frame, here = pd.DataFrame(dataset, dtype=object), Path.cwd()
-        found = splits_of(frame_table(frame), "the records", "test")
-        return Opened("dataset", None, *found, folders=(here, Path(here.anchor)))
+        dataset, folders = pd.DataFrame(dataset, dtype=object), (Path.cwd(), Path(Path.cwd().anchor))
+        what = "the records"
     if isinstance(dataset, pd.DataFrame):
-        return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
+        return Opened("dataset", None, *splits_of(frame_table(dataset), what, "test"), folders=folders)
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
         split = re.split(r"\W", str(getattr(dataset, "split", None) or "test"))[0]
         dataset = {split or "test": dataset}

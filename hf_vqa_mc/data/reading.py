@@ -152,12 +152,10 @@ def _split(
     if read.cells.padded:
         notes += (f"{location}: {read.cells.padded} rows end with N/A or the like, which is not read as a choice",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
-    split = Split(name, location, rows, table, pictures.source, *about)
-    columns = {"image": pictures.columns if pictures.cells else (), "image_id": (pictures.id_column,)}
-    columns |= {"question_id": (question_id,), "question_type": (question_type,)}
-    named = ((what, [*filter(None, names)]) for what, names in columns.items())
-    others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
-    return split, ", ".join([spec.read_as, *others]), notes
+    columns = {"image_id": pictures.id_column, "question_id": question_id, "question_type": question_type}
+    others = [f"{what}={columns_in_words([column])}" for what, column in columns.items() if column]
+    others[:0] = [f"image={columns_in_words(pictures.columns)}"] if pictures.cells and pictures.columns else []
+    return Split(name, location, rows, table, pictures.source, *about), ", ".join([spec.read_as, *others]), notes
 
 
 def _readable_rows(
@@ -170,9 +168,8 @@ def _readable_rows(
     kept[[one.row for one in faulty]] = False
     open_questions = total - int(kept.sum()) - len(faulty)
     if faulty:
-        first = (
-            f"{location}, row {faulty[0].row + 1}: {faulty[0].message}; {len(faulty)} of {total} rows cannot be read"
-        )
+        counts = f"{len(faulty)} of {total} rows cannot be read"
+        first = f"{location}, row {faulty[0].row + 1}: {faulty[0].message}; {counts}"
         if len(faulty) > MOST_FAULTY * (total - open_questions):
             raise InputError(f"{first} like this; {OPTIONS}")
         if not options.skip_faulty:

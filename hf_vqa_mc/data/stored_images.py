@@ -80,20 +80,17 @@ class StoredImages:
 
     def read(self, image_id: str) -> bytes:
         """The bytes of the image's file; raises FileNotFoundError if there is none."""
-        if image_id not in self._positions:
-            raise FileNotFoundError(f"no image with image_id {image_id!r}")
-        number, group, row = self._positions[image_id]
-        with self._lock:
-            images = self._group(number, group)["image"]
-        stored: bytes | None = images[row]["bytes"].as_py()
+        stored: bytes | None = None
+        if image_id in self._positions:
+            number, group, row = self._positions[image_id]
+            with self._lock:
+                stored = self._group(number, group)["image"][row]["bytes"].as_py()
         if stored is None:
-            raise FileNotFoundError(f"no content of the image with image_id {image_id!r}")
+            raise FileNotFoundError(f"no image with image_id {image_id!r}")
         return stored
 
 
 known_here: set[str] = set()  # folders of which with_images of this process wrote addresses
-
-
 stored_images = lru_cache(maxsize=8)(StoredImages)
 if hasattr(os, "register_at_fork"):  # a fork must not share open files with its parent
     os.register_at_fork(after_in_child=stored_images.cache_clear)

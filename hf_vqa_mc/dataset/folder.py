@@ -17,10 +17,10 @@ from hf_vqa_mc.data.inventory import (
     INVENTORY,
     Inventory,
     configs_of,
+    inventory_text,
     read_inventory,
     row_hashes,
     with_source,
-    write_inventory,
 )
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
@@ -92,7 +92,7 @@ def write_folder(
             if before and old:
                 removed = set(configs_of(before)) - set(configs_of(inventory))
                 carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *removed})
-            write_inventory(new.tree, inventory)
+            (new.tree / INVENTORY).write_text(inventory_text(inventory), "utf-8")
             (new.tree / CARD).write_text(card(inventory), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
 
