@@ -1,38 +1,29 @@
-"""Where a build writes: its work folder, from which it resumes, and outputs in an object store."""
+"""The work folder of a build, from which it resumes; a path or a URL."""
 
 import contextlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import Any
 
-from hf_vqa_mc.data.inventory import INVENTORY, Inventory
 from hf_vqa_mc.dataset.build_inputs import PLAN, STATE, VECTORS, fingerprint, input_state, vectors_state
-from hf_vqa_mc.dataset.card import CARD, CROISSANT
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
-from hf_vqa_mc.errors import InputError, listed, shown
+from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.atomic import locked
 from hf_vqa_mc.io.cluster import Storage, check_url, contains, is_url
 from hf_vqa_mc.io.interruption import resumable
-from hf_vqa_mc.io.outputs import MANIFEST, files_in
 from hf_vqa_mc.options import subset
-from hf_vqa_mc.sources.source import OpenedSource, Source, source_of
+from hf_vqa_mc.sources.source import OpenedSource
 from hf_vqa_mc.version import code_state
 
 PRIORS = "priors.parquet"
-PROBE = ".vqa-mc"  # A file that is written and removed to see whether a location is writable
 _OWN = re.compile(
     rf"({'|'.join(map(re.escape, (STATE, PLAN, VECTORS, PRIORS)))}|part-\d{{5,}})(\.[0-9a-f]{{32}}\.partial)?"
 )
 """Names of the files and folders of a build in its work folder."""
-_OUTPUT = re.compile(
-    rf"{'|'.join(map(re.escape, (CARD, INVENTORY, CROISSANT, PROBE)))}|\w+/\w+-\d{{5,}}-of-\d{{5,}}\.parquet"
-)
-"""Names of the files of a dataset folder."""
 
 
 @contextlib.contextmanager
@@ -101,23 +92,13 @@ def work_location(settings: BuildSettings, location: str) -> Storage:
     """The work folder of a build; raises InputError if it cannot be one."""
     given = settings.work or f"{location.rstrip('/')}.work"
     check_url("--work", given)
-    if contains(location, given):
-        raise InputError(f"--work {given}: it must not be the output or a folder in it")
+    if contains(location, given) or contains(given, location):
+        raise InputError(f"--work {given}: neither it nor the output may be in the other; give another")
     data_dir = settings.data_dir and str(settings.data_dir.expanduser())
     for option, folder in (("--output", location), ("--work", given)):
         if data_dir and contains(data_dir, folder):
             raise InputError(f"{option} {folder}: it is in --data-dir, whose files are the input; give another")
-    if contains(given, location):
-        raise InputError(f"--work {given}: it is removed at the end, so it must not hold the output")
     return Storage(given if is_url(given) else str(Path(given).absolute()))  # workers may have another directory
-
-
-def check_unfinished(source: Source, location: str) -> None:
-    """Raise InputError if the default work folder of an output holds an unfinished build of the source."""
-    work = Storage(f"{location.rstrip('/')}.work")
-    if work.exists(STATE) and (_state_of(work) or {}).get("source") == source.name:
-        unfinished = f"{work.path()} holds an unfinished build of {source.name}, which would later replace this one"
-        raise InputError(f"{unfinished}; repeat that build, or remove the folder")
 
 
 def _state_of(work: Storage) -> dict[str, Any] | None:
@@ -128,50 +109,3 @@ def _state_of(work: Storage) -> dict[str, Any] | None:
         if isinstance(found := work.read_json(STATE), dict):
             return found
     raise InputError(f"{work.path()} holds other files; give a new folder with --work")
-
-
-def check_remote(output: Storage, source: str, overwrite: bool) -> None:
-    """Raise InputError unless the output is new, an incomplete upload, or holds this source alone and may be replaced.
-
-    Folders cannot be renamed in an object store, so the card is uploaded last: without it, a dataset is not complete.
-    """
-    names = output.names() if output.exists() else []
-    if others := [name for name in names if not _OUTPUT.fullmatch(name)]:
-        raise InputError(
-            f"{output.path()}: holds files that vqa-mc build did not write: {listed(others, 1)}; move them"
-        )
-    configs = {name.partition("/")[0] for name in names if "/" in name}
-    if sources := {source_of(config) or config for config in configs} - {source}:
-        raise InputError(
-            f"{output.path()}: holds {listed(sorted(sources), 3)}, which {source} would replace; in an object store "
-            "give each source a location of its own"
-        )
-    if CARD in names and not overwrite:
-        raise InputError(f"{output.path()}: holds a dataset already; choose another location, or --overwrite")
-    try:  # before hours of work
-        for storage in (output, Storage(f"{output.path()}.partial")):
-            storage.write(PROBE, b"")
-            storage.remove(PROBE)
-    except OSError as error:
-        raise InputError(f"{output.path()}: cannot be written ({error}); give a location that can be") from error
-
-
-def write_remote(
-    output: Storage, source: str, write: Callable[[Path], Inventory], copy: Callable[[Storage], None], overwrite: bool
-) -> Inventory:
-    """Write a dataset folder here, upload it next to the output, and let the store copy it there, the card last."""
-    staging = Storage(f"{output.path()}.partial")
-    with TemporaryDirectory(prefix="vqa-mc-") as temporary:
-        folder = Path(temporary, PurePath(output.location).name)
-        inventory = write(folder)
-        staging.remove()
-        copy(staging)
-        for name in sorted(set(files_in(folder)) - {MANIFEST}):
-            staging.write(name, (folder / name).read_bytes())
-    check_remote(output, source, overwrite)
-    output.remove(CARD)
-    output.remove()
-    for name in sorted(staging.names(), key=lambda name: name == CARD):
-        staging.copy(name, output, name)
-    staging.remove()
-    return inventory
