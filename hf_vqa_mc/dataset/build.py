@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.inventory import Inventory
-from hf_vqa_mc.dataset.build_inputs import STATE, divided, gather, stored_vectors
+from hf_vqa_mc.dataset.build_inputs import STATE, divided, gather, stored_vectors, work_folder, work_location
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.parts import build_parts, images_of_parts
 from hf_vqa_mc.dataset.settings import BuildSettings
-from hf_vqa_mc.dataset.work_folder import work_folder, work_location
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants

@@ -25,9 +25,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.build_inputs import PLAN, STATE, Plan, folder_of, parquet, read_part, stored_vectors
+from hf_vqa_mc.dataset.build_inputs import PLAN, PRIORS, STATE, Plan, folder_of, parquet, read_part, stored_vectors
 from hf_vqa_mc.dataset.folder import write_variant
-from hf_vqa_mc.dataset.work_folder import PRIORS
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, neutrality, prior_rule, target_picked
