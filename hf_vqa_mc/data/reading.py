@@ -291,15 +291,14 @@ def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]
 
 def _table(split: Split) -> pa.Table:
     """The rows in the columns of ``vqa-mc build``; a row without image has its unit as ``image_id``."""
-    table = split.rows.select(["question_id", "question", "choices", "label", "question_type"])
+    names = {name: number for number, name in enumerate(CHOICE_KINDS)}
     images = zip(split.rows["image_id"].to_pylist(), split.units, strict=True)
-    table = table.append_column("image_id", pa.array([image or unit for image, unit in images], pa.string()))
-    kinds = split.rows["choice_kinds"].to_pylist()
-    if all(kinds):
-        names = {name: number for number, name in enumerate(CHOICE_KINDS)}
-        table = table.append_column("choice_kinds", pa.array([[names[kind] for kind in of_row] for of_row in kinds]))
+    columns = {name: split.rows[name] for name in ("question_id", "question", "choices", "label", "question_type")}
+    columns["image_id"] = pa.array([image or unit for image, unit in images], pa.string())
+    if all(kinds := split.rows["choice_kinds"].to_pylist()):
+        columns["choice_kinds"] = pa.array([[names[kind] for kind in of_row] for of_row in kinds])
     if any(split.rows["answers"].to_pylist()):
-        table = table.append_column("answers", split.rows["answers"])
+        columns["answers"] = split.rows["answers"]
     if "set_id" in split.original.column_names:
-        table = table.append_column("set_id", split.original["set_id"])
-    return table
+        columns["set_id"] = split.original["set_id"]
+    return pa.table(columns)

@@ -148,12 +148,8 @@ def _check_output(location: str, source: Source, settings: BuildSettings, open_e
     name = PurePath(location).name
     modules = Path(str(getattr(find_spec("datasets"), "origin", ""))).with_name("packaged_modules")
     if name.isidentifier() and (modules / name).is_dir():
-        from datasets import packaged_modules  # which takes a second
-
-        if name in packaged_modules._PACKAGED_DATASETS_MODULES:
-            raise InputError(
-                f"output {name}: load_dataset({name!r}, ...) would not look for a folder; name it vqa_mc, for example"
-            )
+        asked = f"load_dataset({name!r}, ...) would not look for a folder"
+        raise InputError(f"output {name}: {asked}; name it vqa_mc, for example")
     if settings.largest_part or source.stream:
         work_location(settings, location)
     check_output(Path(location), BUILT, settings.overwrite)

@@ -156,10 +156,10 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         except (InputError, OSError) as error:
             if config.data_dir is not None or SOURCES.find(config.source).default_folder is not None:
                 raise
+            here = f"there is no built folder ./vqa_mc here ({Path.cwd()})"
             raise InputError(
-                f"vqa_mc: no data_dir was given, there is no built folder ./vqa_mc here ({Path.cwd()}), and building "
-                f"{config.name} from downloaded files failed: {error}. Give data_dir, or change to the folder that "
-                'holds vqa_mc, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
+                f"vqa_mc: no data_dir was given, {here}, and building {config.name} from downloaded files failed: "
+                f'{error}. Give data_dir, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
             ) from error
 
     def _generate_tables(self, split: str) -> Iterator[tuple[int, pa.Table]]:
