@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_array, as_text, is_id, is_list, is_text
-from hf_vqa_mc.data.image_files import ImageFiles, find_by_id
 from hf_vqa_mc.data.images import (
     LOOKED_AT,
     NAME_FOLDER,
@@ -27,7 +26,7 @@ from hf_vqa_mc.data.images import (
 from hf_vqa_mc.data.loading import BUILT, Opened, open_tables
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
 from hf_vqa_mc.data.options import BenchmarkOptions
-from hf_vqa_mc.data.stored_images import StoredImages, images_folder
+from hf_vqa_mc.data.stored_images import ImageFiles, StoredImages, find_by_id, images_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.vqa2 import OTHER

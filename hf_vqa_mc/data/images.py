@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import is_image, is_list, is_text, unpacked_lists
-from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES, ImageFiles
 from hf_vqa_mc.data.loading import Opened, at_revision
 from hf_vqa_mc.data.stored_images import (
+    IMAGE_SUFFIXES,
     PROTOCOL,
+    ImageFiles,
     StoredImages,
     address_parts,
     hub_repository,

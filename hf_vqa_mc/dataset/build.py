@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.inventory import Inventory
+from hf_vqa_mc.data.stored_images import find_images
 from hf_vqa_mc.dataset.build_inputs import STATE, divided, gather, stored_vectors, work_folder, work_location
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
 from hf_vqa_mc.dataset.parts import build_parts, images_of_parts

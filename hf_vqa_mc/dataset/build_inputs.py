@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
+from hf_vqa_mc.data.stored_images import IMAGE_SUFFIXES
 from hf_vqa_mc.dataset.settings import BuildSettings, DecoySettings
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.rng import text_hashes

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
-from hf_vqa_mc.data.image_files import ImageFiles
 from hf_vqa_mc.data.inventory import (
     IMAGES,
     INVENTORY,
@@ -23,7 +22,7 @@ from hf_vqa_mc.data.inventory import (
     with_source,
 )
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
-from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
+from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP, ImageFiles
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, card, config_features, croissant
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
