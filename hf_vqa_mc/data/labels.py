@@ -84,7 +84,9 @@ def _by_row_letters(found: Sequence[re.Match[str] | None], cells: ChoiceCells) -
 
 
 def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    return _by_row_letters([_LETTER.fullmatch((text or "").strip()) for text in column.to_pylist()], cells)
+    texts = column.to_pylist()
+    found = {text: _LETTER.fullmatch((text or "").strip()) for text in {*texts}}  # once per distinct text
+    return _by_row_letters([found[text] for text in texts], cells)
 
 
 def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:

@@ -96,14 +96,6 @@ def at_revision(dataset: str) -> tuple[str, str | None]:
     return (name, revision) if revision else (dataset, None)
 
 
-def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
-    """The commit from which splits were loaded from the Hub, as the name of their cache folder has it."""
-    files = [file["filename"] for rows in splits.values() for file in rows.cache_files]
-    names = {Path(file).parent.name for file in files}
-    found = names.pop() if len(names) == 1 else ""
-    return found if re.fullmatch("[0-9a-f]{40}", found) else None
-
-
 def _check_card(dataset: str, revision: str | None) -> None:
     """Raise InputError if the card names data files outside of the dataset, which ``datasets`` would read or fetch."""
     import yaml
@@ -232,7 +224,9 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         for file in sorted(one for one in folder.iterdir() if file_form(one)):
             raise InputError(f"{dataset} was read as a folder of images without questions; give {path / file.name}")
     opened = _opened(dataset, config, f"{dataset}, {config}", splits, open_ended)
-    return replace(opened, path=folder, location=dataset, revision=None if folder else revision_of(splits))
+    commits = {Path(file["filename"]).parent.name for rows in splits.values() for file in rows.cache_files}
+    is_commit = not folder and len(commits) == 1 and re.fullmatch("[0-9a-f]{40}", min(commits))
+    return replace(opened, path=folder, location=dataset, revision=min(commits) if is_commit else None)
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
@@ -13,18 +13,8 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    class Remedied(Protocol):
-        """The result of a remedy."""
-
-        @property
-        def dataset(self) -> datasets.DatasetDict:
-            """The remedied rows."""
-
-        @property
-        def remedied(self) -> Any:  # noqa: ANN401  a Benchmark, of which a verb imports this module
-            """The remedied `Benchmark`."""
-
     Table: TypeAlias = datasets.Dataset | pd.DataFrame
+    Remedied: TypeAlias = Any  # the result of a remedy, with its `Benchmark` as ``remedied``
     Source: TypeAlias = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
 
 COLUMNS = "Columns (detected if not given)"

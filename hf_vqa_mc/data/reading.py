@@ -131,7 +131,9 @@ def _split(
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             read = spec.read(table, location)
         ids, question_id, notes = question_ids(table, options, location, kept)
-        question_type = type_column(table, options, spec.columns)
+        question_type = options.columns.get("question_type") or next(
+            (one for one in named(table.column_names, QUESTION_TYPE)
+             if is_text(table.schema.field(one).type) and one not in spec.columns), None)  # fmt: skip
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {
             "question_id": ids,
@@ -245,12 +247,6 @@ def repeats(ids: pa.Array) -> NDArray[np.int64]:
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     again = np.flatnonzero((first[inverse] != np.arange(len(codes))) & (codes >= 0))
     return np.stack([first[inverse[again]], again], axis=1)
-
-
-def type_column(table: pa.Table, options: BenchmarkOptions, other: Collection[str]) -> str | None:
-    """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
-    names = (name for name in named(table.column_names, QUESTION_TYPE) if is_text(table.schema.field(name).type))
-    return options.columns.get("question_type") or next((name for name in names if name not in other), None)
 
 
 def human_answers(table: pa.Table, other: Collection[str]) -> pa.Array:

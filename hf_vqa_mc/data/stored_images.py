@@ -1,10 +1,8 @@
 """Images by id: files below a folder, each found before any work, and those of a ``<source>_images`` config.
 
-``with_images`` adds an image column to rows. A row's ``image`` holds the address ``vqamc://<folder>/<image_id>``, which
-``datasets.Image`` opens through fsspec. So
-the column is an ordinary image column: it survives ``map``, ``filter``, ``shuffle`` and workers; ``push_to_hub``
-embeds the images, ``save_to_disk`` and ``to_parquet`` keep their addresses. fsspec finds this file system in any
-process (entry point ``fsspec.specs``).
+``with_images`` adds an image column to rows, which holds the address ``vqamc://<folder>/<image_id>``. It is an
+ordinary column: ``datasets.Image`` opens the addresses through fsspec, which finds this file system in any process
+(entry point ``fsspec.specs``); ``push_to_hub`` embeds the images, ``save_to_disk`` and ``to_parquet`` keep addresses.
 """
 
 import io
