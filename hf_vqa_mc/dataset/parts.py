@@ -156,7 +156,9 @@ def build_parts(
         coverage = statistics["wordnet_coverage"]
         statistics["wordnet_coverage"] = {**coverage, "share": coverage["covered"] / coverage["triplets"]}
         if plan.counted:
-            decoys = _decoys_per_row(statistics["choices_per_row"]["train"])
+            sizes = statistics["choices_per_row"]["train"]  # rows by number of choices
+            per_row = np.repeat(np.array([*map(int, sizes)], np.int16) - 1, [*sizes.values()])
+            decoys = max(int(np.median(per_row)), 1)  # K of eq. 2, as `statistics.decoys_per_row`
             columns = {"config": pa.repeat(name, len(occurrences)), "text": occurrences["text"]}
             priors.append(pa.table({**columns, "likelihood": prior_rule(as_target, as_decoy, decoys)}))
     measured = []
@@ -201,14 +203,6 @@ def _summed(values: Sequence[Any]) -> Any:  # noqa: ANN401  as the values
         summed = {key: _summed([value[key] for value in values if key in value]) for key in keys}
         return {key: value for key, value in summed.items() if value is not None}
     return sum(values) if isinstance(values[0], int) else None
-
-
-def _decoys_per_row(sizes: Mapping[str, int]) -> int:
-    """K of eq. 2, see `statistics.decoys_per_row`, from the number of rows by number of choices."""
-    counts = sorted((int(size) - 1, rows) for size, rows in sizes.items())
-    ends, total = np.cumsum([rows for _, rows in counts]), sum(sizes.values())
-    middle = [counts[int(np.searchsorted(ends, at, side="right"))][0] for at in ((total - 1) // 2, total // 2)]
-    return max(sum(middle) // 2, 1)
 
 
 def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
