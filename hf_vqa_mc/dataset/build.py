@@ -139,10 +139,7 @@ def _named(source: Source, names: Sequence[str] | None) -> tuple[list[str] | Non
 def _check_output(location: str, source: Source, settings: BuildSettings, open_ended: Sequence[OpenEnded]) -> None:
     """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
     if settings.embed_images and open_ended:
-        raise InputError(
-            f"--embed-images: {open_ended[0].name} holds no images; use --variants iou_qou, or remove --embed-images "
-            "and add images with hf_vqa_mc.with_images"
-        )
+        raise InputError(f"--embed-images: {open_ended[0].name} holds no images; use --variants iou_qou")
     if is_url(location):
         raise InputError(f"--output {location}: expected a folder here; build there, then copy or push it")
     name = PurePath(location).name
