@@ -34,7 +34,7 @@ from hf_vqa_mc.scoring.tdiuc_types import QUESTION_TYPES
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import member_names
 from hf_vqa_mc.sources.open_ended import open_ended_source
-from hf_vqa_mc.sources.source import Source, generated_by, source_of
+from hf_vqa_mc.sources.source import Source, source_of
 
 ACCEPTED = (
     "a dataset folder of vqa-mc build, a benchmark that vqa-mc audit reads, or an annotation file: VQA or TDIUC "
@@ -89,7 +89,7 @@ def read_annotations(
 def _read(path: Path, options: BenchmarkOptions, grounding: bool) -> Annotations:
     dataset = str(options.dataset)
     is_json = path.is_file() and file_form(path) not in ("csv", "tsv", "jsonl", "parquet")
-    if is_json or (path.is_dir() and _is_parts(path)):
+    if is_json or (path.is_dir() and _json_files(path)):
         for name, value in (("CONFIG", options.config), ("--split", options.split)):
             if value is not None:
                 raise InputError(f"{name} {value}: {dataset} is an annotation file, which has none; remove it")
@@ -108,15 +108,11 @@ def _read(path: Path, options: BenchmarkOptions, grounding: bool) -> Annotations
 
 
 def _json_files(folder: Path) -> list[Path]:
-    """The JSON files of a folder, also compressed."""
-    files = (path for path in sorted(folder.iterdir()) if path.is_file())
+    """The JSON files of a folder, also compressed; none if it holds a dataset."""
+    files = sorted(folder.iterdir())
+    if any(one.is_dir() or one.name == "README.md" or one.suffix in (".parquet", ".py") for one in files):
+        return []
     return [path for path in files if [one for one in path.suffixes if one not in PACKED][-1:] == [".json"]]
-
-
-def _is_parts(folder: Path) -> bool:
-    others = (entry.is_dir() or entry.name == "README.md" or entry.suffix in (".parquet", ".py")
-              for entry in folder.iterdir())  # fmt: skip
-    return bool(_json_files(folder)) and not any(others)
 
 
 def _is_dataset(folder: Path) -> bool:
@@ -196,10 +192,6 @@ def _about_split(dataset: str, config: str | None, split: str) -> dict[str, str]
 
 def _annotation_files(path: Path, grounding: bool) -> Annotations:
     """The questions of an annotation file, or of a folder with parts of GQA's."""
-    if path.is_dir() and (generated := generated_by(path)):
-        balanced = {"gqa": "test_balanced_questions.json (with consistency: test_all_questions.json)"}
-        name = balanced.get(generated["engine"], "mscoco_val2014_annotations.json")
-        raise InputError(f"{path} is an output of vqa-mc generate with all splits; give a file, such as {path}/{name}")
     parts = _json_files(path) if path.is_dir() else [path]
     layouts = {_layout(part, len(parts) == 1) for part in parts}
     if layouts == {"gqa"}:
@@ -299,8 +291,7 @@ def _gqa_files(parts: Sequence[Path], location: str, grounding: bool) -> Annotat
 def _columns(table: pa.Table, names: Sequence[str], location: str) -> list[list[Any]]:
     for name in names:
         if table[name].null_count:
-            row = table[name].is_null().to_pylist().index(True)
-            raise InputError(f"{location}, row {row + 1}: {name} is null")
+            raise InputError(f"{location}, row {pc.index(table[name].is_null(), True).as_py() + 1}: {name} is null")
     return [table[name].to_pylist() for name in names]
 
 

@@ -21,19 +21,13 @@ TURNS = {"human": "human", "gpt": "gpt", "user": "human", "assistant": "gpt"}
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds text."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether a column of this type holds lists."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds numbers."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def is_id(kind: pa.DataType) -> bool:
@@ -48,7 +42,8 @@ def is_image(kind: pa.DataType) -> bool:
 
 def is_cell(kind: pa.DataType) -> bool:
     """Whether a column of this type holds values that can be written as short text: text, numbers, booleans."""
-    return is_text(kind) or is_number(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
+    one_of = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+    return is_text(kind) or any(one(kind) for one in one_of)
 
 
 def is_json(field: pa.Field) -> bool:
@@ -98,7 +93,7 @@ def text_lists(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]] | 
         if not _first_text(column).startswith(("[", "(")):
             return None
         cells = unpacked_lists(column.to_pylist())
-        column = pa.nulls(0) if None in cells else pa.array(cells, pa.list_(pa.string()))
+        return None if None in cells else as_lists(pa.array(cells, pa.list_(pa.string())))
     return as_lists(column) if is_list(column.type) else None
 
 
@@ -139,12 +134,12 @@ _NUMPY = re.compile(
     re.DOTALL,
 )
 """Text, which is kept; NaN; the calls that NumPy prints; and the blanks between entries, which have no commas."""
-_PYTHON = {"nan": "None", "blank": ", "}
 
 
 def _of_numpy(text: str) -> object:
     """The value of a printed array, or of a list or object with arrays; raises ValueError for other texts."""
-    plain = _NUMPY.sub(lambda match: match["text"] or _PYTHON.get(match.lastgroup or "", ""), text)
+    python = {"nan": "None", "blank": ", "}
+    plain = _NUMPY.sub(lambda match: match["text"] or python.get(match.lastgroup or "", ""), text)
     if plain == text or "[" not in text:
         raise ValueError("no array")
     return ast.literal_eval(plain)
@@ -223,7 +218,7 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
 
 
 def _unquoted(cell: str | None) -> str | None:
-    value = None if cell is None else json.loads(cell)
+    value = json.loads(cell or "null")
     return value if isinstance(value, str | None) else cell
 
 

@@ -22,7 +22,6 @@ from hf_vqa_mc.data.cells import (
     as_text,
     is_cell,
     is_list,
-    is_number,
     is_text,
     list_array,
     spelled_like,
@@ -132,8 +131,7 @@ def unpadded(cells: ChoiceCells) -> ChoiceCells:
 class ChoiceForm(ABC):
     """A form of columns with choices; tables are those of `cells.flat`."""
 
-    name: ClassVar[str]
-
+    name: ClassVar[str]  # of a form of one column, in CHOICE_FORMS
     columns: tuple[str, ...]
 
     @classmethod
@@ -159,10 +157,6 @@ class ChoiceForm(ABC):
         """Short description of the columns."""
         return f"choices={columns_in_words(self.columns)}"
 
-    def widened(self, columns: tuple[str, ...]) -> "ChoiceForm":
-        """The form of the columns that `write` returned."""
-        return replace(self, columns=columns)
-
     def questions(self, table: pa.Table) -> pa.Array | None:
         """(rows,): the questions, if a column of choices holds them too; else None."""
         return None
@@ -184,13 +178,13 @@ _TEXTS, _NAMES = known_names("texts_in_records"), known_names("names_in_records"
 class ListOfChoices(ChoiceForm):
     """A list in one column."""
 
-    name: ClassVar[str] = "list"
+    name = "list"
 
     @classmethod
     def of(cls, table: pa.Table, column: str) -> "ListOfChoices | None":
         """The form of a column of lists of texts or numbers."""
         kind = table.schema.field(column).type
-        return cls((column,)) if is_list(kind) and (is_text(kind.value_type) or is_number(kind.value_type)) else None
+        return cls((column,)) if is_list(kind) and is_cell(kind.value_type) else None
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
@@ -219,8 +213,7 @@ class NamedChoices(ChoiceForm):
     Instead of names, 1 or True may mark the correct choice, and 0 or False the others, as in TruthfulQA.
     """
 
-    name: ClassVar[str] = "named"
-
+    name = "named"
     text: str
     label: str
     marked: bool = False  # whether the labels are marks
@@ -289,38 +282,36 @@ class NamedChoices(ChoiceForm):
 
     def write(self, table: pa.Table, rows: NewRows) -> dict[str, pa.Array]:
         """The column with new choices in some rows."""
-        column, cells = _records(table, self.column), table[self.column].to_pylist()
-        values, kind, cell_type = column.to_pylist(), column.type, table.schema.field(self.column).type
+        values, cells = _records(table, self.column).to_pylist(), table[self.column].to_pylist()
+        kind = table.schema.field(self.column).type
         for row, (choices, correct) in rows.items():
             old = values[row]
-            records = old if is_list(kind) else [{self.label: name} for name in old[self.label] or ()]
+            records = old if isinstance(old, list) else [{self.label: name} for name in old[self.label] or ()]
             names = [record[self.label] for record in records[: len(choices)]] or ["A"]
             while len(names) < len(choices):
                 names.append(next_name(names[-1], 1) if isinstance(names[-1], str) else names[-1] + 1)
             if self.marked:
                 names = [type(names[0])(at == correct) for at in range(len(choices))]
-            if is_list(kind):
-                values[row] = [
-                    {**(records[index] if index < len(records) else {}), self.text: text, self.label: name}
-                    for index, (text, name) in enumerate(zip(choices, names, strict=True))
+            new: object = (
+                {**old, self.text: list(choices), self.label: names}
+                if old is not records
+                else [
+                    {**record, self.text: text, self.label: name}
+                    for record, text, name in zip([*records, *[{}] * len(choices)], choices, names, strict=False)
                 ]
-            else:
-                values[row] = {**old, self.text: list(choices), self.label: names}
-            cells[row] = spelled_like(cells[row], values[row]) if is_text(cell_type) else values[row]
-        return {self.column: pa.array(cells, cell_type)}
+            )
+            cells[row] = spelled_like(cells[row], new) if is_text(kind) else new
+        return {self.column: pa.array(cells, kind)}
 
 
 def _records(table: pa.Table, column: str) -> pa.Array | pa.ChunkedArray:
     """A column of records, or lists of records, which may be text as pandas writes it; else the column itself."""
-    cells = table[column]
-    return (unpacked_column(cells) if is_text(cells.type) else None) or cells
+    return (is_text(table[column].type) and unpacked_column(table[column])) or table[column]
 
 
 @dataclass(frozen=True)
 class ChoiceColumns(ChoiceForm):
     """A column for each choice, such as A, B, C, D."""
-
-    name: ClassVar[str] = "columns"
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows."""
@@ -357,22 +348,17 @@ class ChoiceColumns(ChoiceForm):
 class TargetAndDecoys(ChoiceForm):
     """The layout of SciQ and Visual7W: the target in one column, its decoys in others, without an order."""
 
-    name: ClassVar[str] = "target_and_decoys"
-
     decoys: ChoiceForm  # its columns, followed by the target's, are those of this form
 
     @property
     def description(self) -> str:
         """Short description of the columns."""
-        return f"right choice={columns_in_words(self.columns[-1:])}, decoys={columns_in_words(self.decoys.columns)}"
-
-    def widened(self, columns: tuple[str, ...]) -> "TargetAndDecoys":
-        """The columns with additional decoys."""
-        return replace(self, columns=columns, decoys=self.decoys.widened(columns[:-1]))
+        return f"right choice={columns_in_words(self.columns[-1:])}, decoys={columns_in_words(self.columns[:-1])}"
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, the target first."""
-        decoys, targets = self.decoys.read(table), as_text(table[self.columns[-1]])
+        decoys = replace(self.decoys, columns=self.columns[:-1]).read(table)
+        targets = as_text(table[self.columns[-1]])
         texts = pa.concat_arrays([targets, decoys.texts])
         rows = table.num_rows
         order = np.insert(np.arange(rows, len(texts)), decoys.starts, np.arange(rows))
@@ -394,8 +380,6 @@ class TargetAndDecoys(ChoiceForm):
 @dataclass(frozen=True)
 class FixedChoices(ChoiceForm):
     """The same choices in all rows, such as yes and no, which no column holds."""
-
-    name: ClassVar[str] = "fixed"
 
     columns: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()

@@ -85,17 +85,15 @@ def find_spec(tables: Tables, split: str, options: BenchmarkOptions, location: s
             f"{location}: --choices {', '.join(options.choices)}: expected a column of lists of choices, several "
             "columns with one choice each, or a column of decoys next to one with the correct answer (--label)"
         )
-    if of_answers and not ANSWERED.issubset(table.column_names):
+    is_open = ANSWERED.issubset(table.column_names)
+    if of_answers and not is_open:
         raise of_answers[0]
-    raise (NoChoices if ANSWERED.issubset(table.column_names) else InputError)(
-        f"{location}: no choices recognised among the columns {_listed(table)}; "
+    columns = listed([shown(name) for name in table.column_names if name != ROW_NUMBER], 30)
+    raise (NoChoices if is_open else InputError)(
+        f"{location}: no choices recognised among the columns {columns}; "
         "expected a list of choices, columns such as A, B, C, D, lettered options in the question, "
         f"or a correct answer and its distractors; {OPTIONS}, or --fixed-choices{_hint(table, options)}"
     )
-
-
-def _listed(table: pa.Table) -> str:
-    return listed([shown(name) for name in table.column_names if name != ROW_NUMBER], 30)
 
 
 def _hint(table: pa.Table, options: BenchmarkOptions) -> str:
@@ -222,10 +220,9 @@ def _with_label(
     names = [options.label] if options.label else _label_columns(table)
     names = [name for name in names if name.rpartition(".")[0] not in form.columns and name not in form.columns]
     if not names:
-        raise InputError(
-            f"{location}: choices are in {', '.join(form.columns)}, but no column of "
-            f"{_listed(table)} is recognised as labels; give it with --label"
-        )
+        others = listed([shown(name) for name in table.column_names if name != ROW_NUMBER], 30)
+        where = f"choices are in {', '.join(form.columns)}, but no column of {others}"
+        raise InputError(f"{location}: {where} is recognised as labels; give it with --label")
     fitting, failures = list[list[LabelInterpretation]](), list[InputError]()
     for name in names:
         try:

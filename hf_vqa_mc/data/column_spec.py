@@ -163,7 +163,7 @@ class ColumnSpec:
             )
         columns = self.choices.write(self._flat(table, location), changed)
         table = with_columns(table, columns)
-        wider = self.choices.widened(tuple(columns))
+        wider = replace(self.choices, columns=tuple(columns))
         inner = flat(table, (*self.columns, *columns))
         cells = wider.read(inner)
         new = {}

@@ -12,13 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import as_array, as_text, is_id, is_list, is_text
-from hf_vqa_mc.data.image_files import find_by_id
 from hf_vqa_mc.data.images import (
     LOOKED_AT,
     NAME_FOLDER,
     AllowedImages,
     Images,
-    ImageSource,
     allowed_images,
     image_cells,
     is_named,
@@ -28,7 +26,7 @@ from hf_vqa_mc.data.images import (
 from hf_vqa_mc.data.loading import BUILT, Opened, open_tables
 from hf_vqa_mc.data.names import IMAGE, IMAGE_ID, IMAGE_PATH, QUESTION_ID, VIDEO, named, picture_columns
 from hf_vqa_mc.data.options import BenchmarkOptions
-from hf_vqa_mc.data.stored_images import StoredImages, images_folder
+from hf_vqa_mc.data.stored_images import ImageFiles, StoredImages, find_by_id, images_folder
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.sources.vqa2 import OTHER
@@ -46,10 +44,10 @@ class DatasetImages:
     config: str  # its name, or that of the file
     location: str  # where images are searched, for messages
     image_ids: list[str]  # distinct ids, in the order of the rows
-    find: Callable[[], ImageSource]
+    find: Callable[[], "ImageFiles | StoredImages | _ImagesOfRows"]
 
     @cached_property
-    def source(self) -> ImageSource:
+    def source(self) -> "ImageFiles | StoredImages | _ImagesOfRows":
         """The images; raises InputError if the dataset has none."""
         return self.find()
 
@@ -79,15 +77,14 @@ def dataset_images(dataset: str, config: str | None, directory: Path | None = No
     if not ids:
         raise InputError(f"{location}: no column of images; {NAME_FOLDER}")
 
-    def find() -> ImageSource:
+    def find() -> "ImageFiles | StoredImages | _ImagesOfRows":
         if directory is not None:
             return find_by_id(directory, image_ids)
         _in_images_config(found, opened, allowed)
         own = [(one.source, one.ids.to_pylist()) for one in found.values() if one.source is not None]
         if not own:
             raise InputError(f"{location}: {next(filter(None, (one.missing for one in found.values())), NAME_FOLDER)}")
-        stored = next((images.stored for images, _ in own if not images.columns), None)
-        return stored or _ImagesOfRows(own)
+        return next((images.stored for images, _ in own if not images.columns), None) or _ImagesOfRows(own)
 
     return DatasetImages(dataset, opened.config or Path(dataset).stem, str(directory or location), image_ids, find)
 
@@ -290,16 +287,18 @@ def _in_images_config(found: dict[str, RowImages], opened: Opened, allowed: Allo
     """Use the images in the config ``<source>_images`` of the same folder, if rows have none and there is one."""
     if not found or opened.first is None or any(one.source for one in found.values()):
         return
-    folder = ""
     try:
         folder = images_folder(opened.first, opened.location)
-        if opened.location is not None:
-            allowed.check_config(folder)
+    except (InputError, FileNotFoundError):  # there is no such config
+        return
+    try:
+        if opened.location is not None and not allowed.allows_folder(folder):
+            raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
         stored = StoredImages(folder)
     except FileNotFoundError:
         return
     except InputError as error:
-        for one in found.values() if folder else ():  # otherwise there is no such config
+        for one in found.values():
             one.missing = str(error)
         return
     if opened.location is not None or all(one in stored for one in _all_ids(found)):  # else of uncertain origin
@@ -311,7 +310,7 @@ def _all_ids(found: Mapping[str, RowImages]) -> list[str]:
     return list(filter(None, ids))
 
 
-def _store(source: ImageSource, where: str, found: dict[str, RowImages]) -> None:
+def _store(source: ImageFiles | StoredImages, where: str, found: dict[str, RowImages]) -> None:
     """Read images from a source by id; those in the rows' own files remain available."""
     for one in found.values():
         cells = one.source or (one.cells if one.cells and one.cells.has_several else Images((), where))

@@ -31,7 +31,7 @@ _UNTYPED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, Ove
 _SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "testing")
 _SPLIT = re.compile(r"\w*(train|val|dev|test)\w*", re.ASCII)
 _LARGEST_BLOCK = (1 << 31) - 1  # bytes of CSV per block, into which each row must fit
-_Column = tuple[pa.Array, dict[bytes, bytes] | None]  # A column and its metadata.
+_Column = tuple[pa.Array, dict[bytes, bytes] | None]  # a column and its metadata
 
 
 def file_form(path: Path) -> str | None:
@@ -80,15 +80,19 @@ def read_file(path: Path) -> pa.Table:
         raise InputError(f"{path}: unknown kind of file; {remedy}expected {EXPECTED}")
     try:
         table = READERS[form](path)
+        table.validate(full=True)  # also that texts are UTF-8
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: cannot be read as {form} ({reason(error)})") from error
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start]).strip("'")
-        raise InputError(f"{path}: {half} is half a character (a lone surrogate); remove it, or write both") from error
-    except UnicodeError as error:
+    except UnicodeDecodeError as error:
+        line, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start]
+        raise InputError(
+            f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
+        ) from error
+    except UnicodeError as error:  # half a character, which JSON may escape
         raise InputError(f"{path}: expected UTF-8 text ({error}); save the file as UTF-8") from error
     except OSError as error:  # also of damaged pages
         remedy = "check its permissions" if error.errno else "it is damaged: download or write it again"
+        remedy = "give an existing file" if isinstance(error, FileNotFoundError) else remedy
         raise InputError(f"{path}: cannot be read as {form} ({reason(error)}); {remedy}") from error
     for name, times in Counter(table.column_names).items():
         if times > 1:
@@ -117,8 +121,8 @@ def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
     content = _content(path)
     try:
         found = _records_in(json.loads(content))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
+    except UnicodeDecodeError:
+        raise
     except (ValueError, RecursionError) as error:
         if "Extra data" in str(error):
             return _line_records(path), lines_text
@@ -156,12 +160,12 @@ def _records_in(value: Any) -> tuple[Records, Callable[[Records], object]] | Non
 
 def _parquet(path: Path) -> pa.Table:
     packed = path.name.lower().endswith(PACKINGS)
-    source = pa.py_buffer(_content(path)) if packed else path
-    return pq.read_table(pa.BufferReader(source) if packed else source, partitioning=None)
+    return pq.read_table(pa.BufferReader(_content(path)) if packed else path, partitioning=None)
 
 
 def _csv(path: Path) -> pa.Table:
     content = _content(path)
+    content.decode()  # raises UnicodeDecodeError
     with pa.BufferOutputStream() as stream:  # a copy of Arrow's own: its threads may free it when Python has ended
         stream.write(content)
         owned = stream.getvalue()
@@ -174,19 +178,10 @@ def _csv(path: Path) -> pa.Table:
         columns = {line.count(comma.encode()) for line in content.splitlines() if line.strip()}
         if len(columns) == 1 and columns != {0}:
             options["parse_options"] = pc_csv.ParseOptions(delimiter=comma, quote_char=False, newlines_in_values=False)
-    try:
-        with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
-            types = dict.fromkeys(header.schema.names, pa.string())
-        as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
-        return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
-    except (pa.ArrowInvalid, UnicodeDecodeError):
-        try:
-            content.decode()
-        except UnicodeDecodeError as wrong:
-            line, byte = content.count(b"\n", 0, wrong.start) + 1, content[wrong.start]
-            message = f"{path}, line {line}: the byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8"
-            raise InputError(message) from wrong
-        raise
+    with pc_csv.open_csv(pa.BufferReader(owned), **options) as header:
+        types = dict.fromkeys(header.schema.names, pa.string())
+    as_text = pc_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[])
+    return pc_csv.read_csv(pa.BufferReader(owned), **options, convert_options=as_text)
 
 
 def delimiter(path: Path) -> str:

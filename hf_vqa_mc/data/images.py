@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.data.cells import is_image, is_list, is_text, unpacked_lists
-from hf_vqa_mc.data.image_files import IMAGE_SUFFIXES
 from hf_vqa_mc.data.loading import Opened, at_revision
-from hf_vqa_mc.data.stored_images import PROTOCOL, address_parts, hub_repository, known_here, read_address
+from hf_vqa_mc.data.stored_images import (
+    IMAGE_SUFFIXES,
+    PROTOCOL,
+    ImageFiles,
+    StoredImages,
+    address_parts,
+    hub_repository,
+    known_here,
+    read_address,
+)
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.inside import Inside
 
@@ -58,42 +66,32 @@ class AllowedImages:
         """Whether a name is not allowed, whatever is there."""
         if "://" in name:
             folder = address_parts(name)[0]
-            return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self._allows_folder(folder))
+            return not name.startswith(f"{PROTOCOL}://") or not (folder in known_here or self.allows_folder(folder))
         return self._inside.path(name) is None and (bool(self.folders) or Path(name).is_absolute())
 
     def has(self, name: str) -> bool:
         """Whether a name is allowed and there is such a file; addresses are not looked up."""
-        return not self.refuses(name) if "://" in name else self._file(name) is not None
+        if "://" in name:
+            return not self.refuses(name)
+        path = self._inside.path(name)
+        return path is not None and os.path.isfile(path)  # noqa: PTH113  False for impossible names
 
     def read(self, name: str) -> bytes:
         """The content of an image file; raises InputError if it is not allowed or cannot be read."""
         if self.refuses(name):
             where, remedy = refusal(name)
             raise InputError(f"the image {shortened(name)} is {where} and is not read; {remedy}")
+        if not self.has(name):
+            base = self.folders[0] if self.folders else "the dataset"
+            raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
         try:
-            if "://" in name:
-                return read_address(name)
-            path = self._file(name)
-            if path is None:
-                base = self.folders[0] if self.folders else "the dataset"
-                raise InputError(f"no image {shown(name)} in {base}; give its folder with --images DIR")
-            return Path(path).read_bytes()
-        except InputError:
-            raise
+            return read_address(name) if "://" in name else Path(str(self._inside.path(name))).read_bytes()
         except (OSError, ValueError, LookupError, RuntimeError) as error:  # also of fsspec and pyarrow
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"the image {shortened(name)} cannot be read ({reason})") from error
 
-    def check_config(self, folder: str) -> None:
-        """Raise InputError unless an images config, a folder or address, belongs to the dataset."""
-        if not self._allows_folder(folder):
-            raise InputError(f"{folder}: leads out of the dataset's folder; copy the images config into it")
-
-    def _file(self, name: str) -> str | None:
-        path = self._inside.path(name)
-        return path if path is not None and os.path.isfile(path) else None  # noqa: PTH113  False for impossible names
-
-    def _allows_folder(self, folder: str) -> bool:
+    def allows_folder(self, folder: str) -> bool:
+        """Whether an images config, a folder or address, belongs to the dataset."""
         if "::" in folder:  # fsspec would open what follows
             return False
         if "://" not in folder:
@@ -122,28 +120,14 @@ def allowed_images(opened: Opened, images: Path | None = None) -> AllowedImages:
 
 def refusal(name: str) -> tuple[str, str]:
     """Where a refused image is, and what to do."""
-    if _is_web_address(name):
+    if name[:8].lower().startswith(("http://", "https://")):
         return "on the web", f"download them first, and {NAME_FOLDER}"
     return "outside of the dataset's folder", NAME_FOLDER
-
-
-def _is_web_address(name: str) -> bool:
-    return name[:8].lower().startswith(("http://", "https://"))
 
 
 def shortened(name: str) -> str:
     """A path or id for messages."""
     return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)
-
-
-class ImageSource(Protocol):
-    """A source of image files; thread-safe."""
-
-    def __contains__(self, image_id: str) -> bool:
-        """Whether the image exists."""
-
-    def read(self, image_id: str) -> bytes:
-        """The content of the image file."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +139,7 @@ class Images:
     allowed: AllowedImages = field(default_factory=AllowedImages)  # the only way to files that cells name
     references: Mapping[str, int] = field(default_factory=dict)  # row by what a cell may hold instead of an image
     ids: Sequence[str] = ()  # (rows,): the ids of rows with at most one image in stored; "" without
-    stored: ImageSource | None = None  # images by id or by name, which are used before the cells
+    stored: "ImageFiles | StoredImages | None" = None  # images by id or by name, which are used before the cells
     stored_in: str = ""  # its location, for messages
     rows: NDArray[np.integer] | None = None  # (rows,): index of each row in all of the above; None for all rows
 
@@ -165,27 +149,31 @@ class Images:
 
     def count(self, row: int) -> int:
         """The number of a row's images, readable or not."""
-        row = self._row(row)
+        row = row if self.rows is None else int(self.rows[row])
         return len(self._values(row)) or int(bool(self.ids and self.ids[row]))
 
     def read(self, row: int) -> tuple[bytes, ...]:
         """The content of a row's image files; empty if it has no image, or one that is not allowed."""
-        row = self._row(row)
-        values = self._values(row)
+        row = row if self.rows is None else int(self.rows[row])
+        values, stored = self._values(row), () if self.stored is None else self.stored
         image_id = self.ids[row] if self.ids and len(values) < 2 else ""
-        if image_id and (content := self._stored_content(image_id)) is not None:
-            return (content,)
+        if image_id and image_id in stored:
+            return (self.content(image_id),)
         if image_id and self.stored is not None and not values:
             raise InputError(f"{self.stored_in}: no image {image_id!r}")
-        names = [value for value in values if is_named(value)]
-        if any(self.allowed.refuses(name) for name in names if self.stored is None or name not in self.stored):
+        if any(is_named(one) and one not in stored and self.allowed.refuses(one) for one in values):
             return ()
         return tuple(self._content(value, row) for value in values)
 
     def content(self, name: str) -> bytes:
         """The content of the image with this path or id; raises InputError if it cannot be read."""
-        found = self._stored_content(name)
-        return self.allowed.read(name) if found is None else found
+        if self.stored is None or name not in self.stored:
+            return self.allowed.read(name)
+        try:
+            return self.stored.read(name)
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(f"{self.stored_in}: image {shortened(name)} cannot be read ({reason})") from error
 
     @cached_property
     def has_several(self) -> bool:
@@ -199,7 +187,7 @@ class Images:
         Of several images it is the sha256 of these, in order.
         """
         found = []
-        for value in self._values(self._row(row)):
+        for value in self._values(row if self.rows is None else int(self.rows[row])):
             if not is_named(value):
                 content = value.encode() if isinstance(value, str) else value
                 with contextlib.suppress(ValueError):
@@ -247,9 +235,6 @@ class Images:
             first = f"{self.location.rpartition('/')[2]}, row {row + 1}: {shortened(name)}"  # no folders of the user
             yield f"{len(cells):,} images are {where} and are not read, e.g. {first}; {remedy}"
 
-    def _row(self, row: int) -> int:
-        return row if self.rows is None else int(self.rows[row])
-
     def _every(self) -> Iterator[tuple[int, Any]]:
         """The row and the value of each image in the cells."""
         rows = range(len(self.columns[0])) if self.columns else ()
@@ -265,16 +250,6 @@ class Images:
             else:
                 values.append(value)
         return values
-
-    def _stored_content(self, name: str) -> bytes | None:
-        """The content of an image of ``stored``; None if it is not there."""
-        if self.stored is None or name not in self.stored:
-            return None
-        try:
-            return self.stored.read(name)
-        except OSError as error:
-            reason = error.strerror or error
-            raise InputError(f"{self.stored_in}: image {shortened(name)} cannot be read ({reason})") from error
 
     def _content(self, value: Any, row: int) -> bytes:  # noqa: ANN401
         if isinstance(value, pa.Buffer):

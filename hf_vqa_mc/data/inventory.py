@@ -95,11 +95,6 @@ def read_inventory(folder: Path) -> Inventory | None:
     return inventory
 
 
-def write_inventory(folder: Path, inventory: Inventory) -> None:
-    """Write ``statistics.json``."""
-    (folder / INVENTORY).write_text(inventory_text(inventory), "utf-8")
-
-
 def inventory_text(inventory: Inventory) -> str:
     """The content of ``statistics.json``; equal inventories give equal text."""
     return json.dumps(inventory, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
@@ -112,7 +107,10 @@ def with_source(old: Inventory | None, source: str, entry: dict[str, Any]) -> In
     kept = {name: config for name, config in before.items() if name == f"{source}_{IMAGES}"}
     sources[source] = {**entry, "configs": {**kept, **entry["configs"]}}
     inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": dict(sorted(sources.items()))}
-    return {**inventory, "default": _default(inventory, (old or {}).get("default"), source)}
+    default = str((old or {}).get("default"))
+    if not default.endswith(f"_{PREFERRED}") or default not in configs_of(inventory):
+        default = _default(sources[source]["configs"], source)
+    return {**inventory, "default": default}
 
 
 def configs_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
@@ -141,12 +139,9 @@ def is_open(config: dict[str, Any]) -> bool:
     return "open_ended" in config
 
 
-def _default(inventory: Inventory, before: str | None, source: str) -> str:
-    if before in configs_of(inventory) and (before or "").endswith(f"_{PREFERRED}"):
-        return str(before)
-    configs: dict[str, dict[str, Any]] = inventory["sources"][source]["configs"]
-    names = [name for name, config in configs.items() if config["variant"] != IMAGES]
+def _default(configs: dict[str, dict[str, Any]], source: str) -> str:
     if (preferred := f"{source}_{PREFERRED}") in configs:
         return preferred
+    names = [name for name, config in configs.items() if config["variant"] != IMAGES]
     unbalanced = {config["open_ended"]["before"] for config in configs.values() if is_open(config)}
     return min(names or configs, key=lambda name: (is_open(configs[name]), name in unbalanced, name))

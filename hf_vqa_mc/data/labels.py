@@ -4,7 +4,6 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -64,26 +63,18 @@ class LabelForm:
 
 def by_index(first: int) -> LabelForm:
     """The choice's index, from 0 or 1."""
-    read, write = partial(_read_indices, first), partial(_write_index, first)
-    return LabelForm(f"the index of a choice, from {first}", f"numbers from {first}", read, write, first)
+
+    def read(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+        numbers = integers(column)
+        return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - first)
+
+    what = f"the index of a choice, from {first}"
+    return LabelForm(what, f"numbers from {first}", read, lambda old, index, *_: str(index + first), first)
 
 
-def _read_indices(first: int, column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    numbers = integers(column)
-    return np.where(numbers == NO_NUMBER, UNKNOWN, numbers - first)
-
-
-def _write_index(first: int, old: str, index: int, choice: str, name: str | None) -> str:
-    return str(index + first)
-
-
-def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
-    positions = _of_texts(column, lambda text: _index(_LETTER.fullmatch(text.strip())), UNKNOWN)
-    return _by_row_letters(positions, cells)
-
-
-def _by_row_letters(positions: NDArray[np.int64], cells: ChoiceCells) -> NDArray[np.int64]:
+def _by_row_letters(found: Sequence[re.Match[str] | None], cells: ChoiceCells) -> NDArray[np.int64]:
     """(rows,): positions of letters, 0 for A; in rows that name choices by letters, those of the named choices."""
+    positions = np.array([ord(one[2].upper()) - ord("A") if one else UNKNOWN for one in found], np.int64)
     letters = pa.array(string.ascii_uppercase).take(pa.array(positions, mask=positions < 0))
     is_letter = as_mask(pc.is_valid(cells.letters)) & cells.filled
     by_name = cells.first(pc.equal(cells.letters, letters.take(pa.array(cells.rows))))
@@ -92,8 +83,10 @@ def _by_row_letters(positions: NDArray[np.int64], cells: ChoiceCells) -> NDArray
     return np.where(is_named & is_other, by_name, positions)
 
 
-def _index(found: re.Match[str] | None) -> int:
-    return ord(found[2].upper()) - ord("A") if found else UNKNOWN
+def _read_letters(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
+    texts = column.to_pylist()
+    found = {text: _LETTER.fullmatch((text or "").strip()) for text in {*texts}}  # once per distinct text
+    return _by_row_letters([found[text] for text in texts], cells)
 
 
 def _write_letter(old: str, index: int, choice: str, name: str | None) -> str:
@@ -113,10 +106,6 @@ def _read_names(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     return cells.first(pc.equal(cells.names.cast(pa.string()), named))
 
 
-def _write_name(old: str, index: int, choice: str, name: str | None) -> str:
-    return name or old
-
-
 def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     labels = column.take(pa.array(cells.rows))
     found = cells.first(pc.equal(cells.texts, labels))
@@ -131,13 +120,9 @@ def _read_texts(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     return found
 
 
-def _write_text(old: str, index: int, choice: str, name: str | None) -> str:
-    return choice
-
-
 def _read_marked(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     found = [_MARKED.fullmatch(text or "") for text in column.to_pylist()]
-    positions = _by_row_letters(np.array([*map(_index, found)], np.int64), cells)
+    positions = _by_row_letters(found, cells)
     fits = (positions >= 0) & (positions < cells.lengths)
     texts = cells.texts.take(pa.array(np.where(fits, cells.starts + positions, 0), mask=~fits))
     is_text = pc.fill_null(pc.equal(texts, pa.array([one and one[4] for one in found])), False)
@@ -156,19 +141,18 @@ def _read_marks(column: pa.Array, cells: ChoiceCells) -> NDArray[np.int64]:
     return np.where(fits, [one.index("1") if len(one) > 1 and "1" in one else UNKNOWN for one in marks], UNKNOWN)
 
 
-def _write_marks(old: str, index: int, choice: str, name: str | None) -> str:
-    return " ".join(str(int(at == index)) for at in range(max(index + 1, len(old.split()))))
-
-
 BY_LETTER = LabelForm("a letter", "letters", _read_letters, _write_letter)
 """A letter, possibly in brackets: A is the first choice."""
-BY_NAME = LabelForm("the name of a choice", "names of choices", _read_names, _write_name)
+BY_NAME = LabelForm("the name of a choice", "names of choices", _read_names, lambda old, _, __, name: name or old)
 """The choice's name in the row, or that of its column."""
-BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, _write_text)
+BY_TEXT = LabelForm("the text of a choice", "texts of choices", _read_texts, lambda _, __, choice, ___: choice)
 """The choice's text; the first of equal ones."""
 BY_LETTER_AND_TEXT = LabelForm("the letter and text of a choice", "letters with texts", _read_marked, _write_marked)
 """Such as "B. blue" or "(B) blue"."""
-BY_MARK = LabelForm("1 for the correct choice and 0 for the others", "marks", _read_marks, _write_marks)
+BY_MARK = LabelForm(
+    "1 for the correct choice and 0 for the others", "marks", _read_marks,
+    lambda old, index, *_: " ".join(str(int(at == index)) for at in range(max(index + 1, len(old.split())))),
+)  # fmt: skip
 """Such as the list [0, 0, 1, 0]."""
 LABEL_FORMS: Listing[LabelForm] = Listing("label form", BY_LETTER, BY_NAME, BY_TEXT, BY_LETTER_AND_TEXT, BY_MARK)
 """Forms of labels that are not integers; other packages add one with ``LABEL_FORMS.add(THEIRS)``."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -43,7 +44,7 @@ def load_splits(dataset: str, config: str | None, expected: str = BUILT) -> tupl
     with _loading(dataset, expected):
         builder = load_dataset_builder(dataset, config, revision=revision)
         _check_files(dataset, builder)
-        files = sorted(file for files in (builder.config.data_files or {}).values() for file in files)
+        files = sorted(itertools.chain.from_iterable((builder.config.data_files or {}).values()))
         as_text: dict[str, Any] = {}  # as `read_file` reads them
         if type(builder).__module__.endswith(".csv") and not builder.info.features:
             is_local = Path(dataset).is_dir()
@@ -95,14 +96,6 @@ def at_revision(dataset: str) -> tuple[str, str | None]:
     return (name, revision) if revision else (dataset, None)
 
 
-def revision_of(splits: "Mapping[Any, Dataset]") -> str | None:
-    """The commit from which splits were loaded from the Hub, as the name of their cache folder has it."""
-    files = [file["filename"] for rows in splits.values() for file in rows.cache_files]
-    names = {Path(file).parent.name for file in files}
-    found = names.pop() if len(names) == 1 else ""
-    return found if re.fullmatch("[0-9a-f]{40}", found) else None
-
-
 def _check_card(dataset: str, revision: str | None) -> None:
     """Raise InputError if the card names data files outside of the dataset, which ``datasets`` would read or fetch."""
     import yaml
@@ -134,9 +127,8 @@ def _check_files(dataset: str, builder: "DatasetBuilder") -> None:
     form = type(builder).__module__.rpartition(".")[2]
     if form not in FORMS:
         raise InputError(f"{dataset}: {form} files are not read; convert them to parquet, json lines or csv")
-    files = [file for files in (builder.config.data_files or {}).values() for file in files]
     inside, own = Inside(Path(dataset)) if Path(dataset).is_dir() else None, f"hf://datasets/{dataset}".lower()
-    for file in files:
+    for file in itertools.chain.from_iterable((builder.config.data_files or {}).values()):
         if ("://" in file or inside.path(file) is None) if inside else not file.lower().startswith(own):
             raise _outside(dataset, file)
 
@@ -232,7 +224,9 @@ def open_tables(dataset: object, config: str | None, *, open_ended: bool = False
         for file in sorted(one for one in folder.iterdir() if file_form(one)):
             raise InputError(f"{dataset} was read as a folder of images without questions; give {path / file.name}")
     opened = _opened(dataset, config, f"{dataset}, {config}", splits, open_ended)
-    return replace(opened, path=folder, location=dataset, revision=None if folder else revision_of(splits))
+    commits = {Path(file["filename"]).parent.name for rows in splits.values() for file in rows.cache_files}
+    is_commit = not folder and len(commits) == 1 and re.fullmatch("[0-9a-f]{40}", min(commits))
+    return replace(opened, path=folder, location=dataset, revision=min(commits) if is_commit else None)
 
 
 def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
@@ -246,12 +240,12 @@ def _in_memory(dataset: object, config: str | None, open_ended: bool) -> Opened:
         opened = _opened(made.dataset, made.config, made.dataset, made.to_datasets(), open_ended)
         location = made.dataset if made.revision or (made.path and made.path.is_dir()) else None
         return replace(opened, path=made.path, location=location, folders=made.allowed.folders)
+    folders, what = tuple[Path, ...](), "the data frame"
     if isinstance(dataset, list) and all(isinstance(row, Mapping) for row in dataset):  # the caller names its images
-        frame, here = pd.DataFrame(dataset, dtype=object), Path.cwd()
-        found = splits_of(frame_table(frame), "the records", "test")
-        return Opened("dataset", None, *found, folders=(here, Path(here.anchor)))
+        dataset, folders = pd.DataFrame(dataset, dtype=object), (Path.cwd(), Path(Path.cwd().anchor))
+        what = "the records"
     if isinstance(dataset, pd.DataFrame):
-        return Opened("dataset", None, *splits_of(frame_table(dataset), "the data frame", "test"))
+        return Opened("dataset", None, *splits_of(frame_table(dataset), what, "test"), folders=folders)
     if not isinstance(dataset, Mapping):  # "train" for "train[:100]"; "test" if unnamed
         split = re.split(r"\W", str(getattr(dataset, "split", None) or "test"))[0]
         dataset = {split or "test": dataset}
@@ -277,18 +271,3 @@ def _opened(name: str, config: str | None, prefix: str, found: Mapping[Any, Any]
         table = rows.data.table if rows._indices is None else rows.with_format("arrow")[:]  # images undecoded
         tables[split] = table.replace_schema_metadata(rows.features.arrow_schema.metadata)
     return Opened(name, config, tables, {split: f"{prefix}, {split}" for split in tables}, splits=splits)
-
-
-def check_text(table: pa.Table, location: str) -> None:
-    """Raise InputError unless all texts of a table are UTF-8; names the first invalid row and column."""
-    for name in table.column_names:
-        try:
-            table[name].validate(full=True)
-        except pa.ArrowInvalid as error:
-            row = 0
-            with contextlib.suppress(UnicodeDecodeError):
-                for cell in table[name]:
-                    cell.as_py()
-                    row += 1
-            where = location if row == table.num_rows else f"{location}, row {row + 1}"
-            raise InputError(f"{where}: {name} is not UTF-8 text ({error}); write the file again") from error

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.hub_folder import file_name
@@ -13,18 +13,8 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    class Remedied(Protocol):
-        """The result of a remedy."""
-
-        @property
-        def dataset(self) -> datasets.DatasetDict:
-            """The remedied rows."""
-
-        @property
-        def remedied(self) -> Any:  # noqa: ANN401  a Benchmark, of which a verb imports this module
-            """The remedied `Benchmark`."""
-
     Table: TypeAlias = datasets.Dataset | pd.DataFrame
+    Remedied: TypeAlias = Any  # the result of a remedy, with its `Benchmark` as ``remedied``
     Source: TypeAlias = str | Path | Table | Mapping[str, Table] | Sequence[Mapping[str, Any]] | Remedied
 
 COLUMNS = "Columns (detected if not given)"
@@ -103,8 +93,7 @@ class ColumnOptions:
     @property
     def given_columns(self) -> dict[str, Any]:
         """The column options that are given, by name."""
-        values = {one.name: getattr(self, one.name) for one in fields(ColumnOptions)}
-        return {name: value for name, value in values.items() if not (value is None or value is False or value == {})}
+        return _given(self, ColumnOptions)
 
 
 @settings
@@ -129,8 +118,7 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
 
     def arguments(self, name: Callable[[str], str] = str) -> tuple[tuple[object, ...], dict[str, Any]]:
         """The positional and the other arguments with which a verb reads the same benchmark; ``name`` is for paths."""
-        values = {one.name: getattr(self, one.name) for one in fields(BenchmarkOptions) if one.kw_only}
-        given = {key: value for key, value in values.items() if not (value is None or value is False or value == {})}
+        given = _given(self, BenchmarkOptions)
         given |= {key: name(str(value)) for key, value in given.items() if isinstance(value, Path)}
         dataset = name(str(self.dataset)) if isinstance(self.dataset, str | Path) else self.dataset
         return (dataset, *filter(None, [self.config])), given
@@ -154,6 +142,11 @@ class BenchmarkOptions(ColumnOptions, DatasetOptions):
             raise InputError(
                 f"--choices {', '.join(self.choices) or '(none)'}: expected one column, or several distinct columns"
             )
+
+
+def _given(options: ColumnOptions, kind: type[ColumnOptions]) -> dict[str, Any]:
+    values = {one.name: getattr(options, one.name) for one in fields(kind) if one.kw_only}
+    return {name: value for name, value in values.items() if not (value is None or value is False or value == {})}
 
 
 def folder_name(dataset: str, config: str | None, split: str | None) -> str:

@@ -9,6 +9,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -137,15 +138,15 @@ def default_name(benchmark: Benchmark) -> str:
 
 def question_table(questions: Questions) -> pa.Table:
     """The rows that harnesses read: question_id, context, question, choices, question_type and known labels."""
-    columns = {"question_id": pa.array(questions.question_ids, pa.string())}
-    if questions.others.context_column:
-        columns["context"] = pa.array(questions.others.contexts, pa.string())
-    columns["question"] = pa.array(questions.questions, pa.string())
-    columns["choices"] = pa.array(questions.choices, pa.list_(pa.string()))
-    columns["question_type"] = pa.array(questions.types, pa.string())
-    if questions.labels is not None:
-        columns["label"] = pa.array(questions.labels, pa.int64())
-    return pa.table(columns)
+    columns: dict[str, tuple[Sequence[Any] | None, pa.DataType]] = {
+        "question_id": (questions.question_ids, pa.string()),
+        "context": (questions.others.contexts if questions.others.context_column else None, pa.string()),
+        "question": (questions.questions, pa.string()),
+        "choices": (questions.choices, pa.list_(pa.string())),
+        "question_type": (questions.types, pa.string()),
+        "label": (questions.labels, pa.int64()),
+    }
+    return pa.table({name: pa.array(*column) for name, column in columns.items() if column[0] is not None})
 
 
 def check_lettered(questions: Questions, harness: str) -> None:

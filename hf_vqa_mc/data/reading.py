@@ -18,7 +18,7 @@ from hf_vqa_mc.data.dataset_images import RowImages, find_row_images
 from hf_vqa_mc.data.files import reason
 from hf_vqa_mc.data.images import allowed_images
 from hf_vqa_mc.data.labels import MOST_FAULTY, HiddenLabels, by_index
-from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, check_text, chosen_split, open_tables
+from hf_vqa_mc.data.loading import BUILT, NoChoices, Opened, chosen_split, open_tables
 from hf_vqa_mc.data.names import ANSWERS, QUESTION_ID, QUESTION_TYPE, VIDEO, columns_in_words, named
 from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS
@@ -62,8 +62,6 @@ def read_opened(
     left_out = {name: "it has no rows" for name in opened.tables if name not in tables}
     if not tables:
         raise InputError(f"{opened.name}: no rows")
-    for name, table in tables.items():
-        check_text(table, opened.locations[name])
     progress("opening", 1, 1)
     evaluated, spec = _spec(opened, tables, options, left_out)
     if evaluated_only:
@@ -133,7 +131,9 @@ def _split(
             table, pictures = table.take(pa.array(kept)), pictures.take(kept)
             read = spec.read(table, location)
         ids, question_id, notes = question_ids(table, options, location, kept)
-        question_type = type_column(table, options, spec.columns)
+        question_type = options.columns.get("question_type") or next(
+            (one for one in named(table.column_names, QUESTION_TYPE)
+             if is_text(table.schema.field(one).type) and one not in spec.columns), None)  # fmt: skip
         types = as_text(table[question_type]) if question_type else pa.repeat("", table.num_rows)
         found = {
             "question_id": ids,
@@ -154,12 +154,10 @@ def _split(
     if read.cells.padded:
         notes += (f"{location}: {read.cells.padded} rows end with N/A or the like, which is not read as a choice",)
     about = spec.ordered, pictures.missing, faulty, unread, pictures.columns
-    split = Split(name, location, rows, table, pictures.source, *about)
-    columns = {"image": pictures.columns if pictures.cells else (), "image_id": (pictures.id_column,)}
-    columns |= {"question_id": (question_id,), "question_type": (question_type,)}
-    named = ((what, [*filter(None, names)]) for what, names in columns.items())
-    others = (f"{what}={columns_in_words(names)}" for what, names in named if names)
-    return split, ", ".join([spec.read_as, *others]), notes
+    columns = {"image_id": pictures.id_column, "question_id": question_id, "question_type": question_type}
+    others = [f"{what}={columns_in_words([column])}" for what, column in columns.items() if column]
+    others[:0] = [f"image={columns_in_words(pictures.columns)}"] if pictures.cells and pictures.columns else []
+    return Split(name, location, rows, table, pictures.source, *about), ", ".join([spec.read_as, *others]), notes
 
 
 def _readable_rows(
@@ -172,9 +170,8 @@ def _readable_rows(
     kept[[one.row for one in faulty]] = False
     open_questions = total - int(kept.sum()) - len(faulty)
     if faulty:
-        first = (
-            f"{location}, row {faulty[0].row + 1}: {faulty[0].message}; {len(faulty)} of {total} rows cannot be read"
-        )
+        counts = f"{len(faulty)} of {total} rows cannot be read"
+        first = f"{location}, row {faulty[0].row + 1}: {faulty[0].message}; {counts}"
         if len(faulty) > MOST_FAULTY * (total - open_questions):
             raise InputError(f"{first} like this; {OPTIONS}")
         if not options.skip_faulty:
@@ -252,12 +249,6 @@ def repeats(ids: pa.Array) -> NDArray[np.int64]:
     return np.stack([first[inverse[again]], again], axis=1)
 
 
-def type_column(table: pa.Table, options: BenchmarkOptions, other: Collection[str]) -> str | None:
-    """The column of question types, or None; ``other`` columns are excluded unless named by the user."""
-    names = (name for name in named(table.column_names, QUESTION_TYPE) if is_text(table.schema.field(name).type))
-    return options.columns.get("question_type") or next((name for name in names if name not in other), None)
-
-
 def human_answers(table: pa.Table, other: Collection[str]) -> pa.Array:
     """(rows,): human answers, from lists of text or of records with an answer, or texts with such lists.
 
@@ -296,15 +287,14 @@ def training_tables(dataset: str, config: str) -> tuple[str, dict[str, pa.Table]
 
 def _table(split: Split) -> pa.Table:
     """The rows in the columns of ``vqa-mc build``; a row without image has its unit as ``image_id``."""
-    table = split.rows.select(["question_id", "question", "choices", "label", "question_type"])
+    names = {name: number for number, name in enumerate(CHOICE_KINDS)}
     images = zip(split.rows["image_id"].to_pylist(), split.units, strict=True)
-    table = table.append_column("image_id", pa.array([image or unit for image, unit in images], pa.string()))
-    kinds = split.rows["choice_kinds"].to_pylist()
-    if all(kinds):
-        names = {name: number for number, name in enumerate(CHOICE_KINDS)}
-        table = table.append_column("choice_kinds", pa.array([[names[kind] for kind in of_row] for of_row in kinds]))
+    columns = {name: split.rows[name] for name in ("question_id", "question", "choices", "label", "question_type")}
+    columns["image_id"] = pa.array([image or unit for image, unit in images], pa.string())
+    if all(kinds := split.rows["choice_kinds"].to_pylist()):
+        columns["choice_kinds"] = pa.array([[names[kind] for kind in of_row] for of_row in kinds])
     if any(split.rows["answers"].to_pylist()):
-        table = table.append_column("answers", split.rows["answers"])
+        columns["answers"] = split.rows["answers"]
     if "set_id" in split.original.column_names:
-        table = table.append_column("set_id", split.original["set_id"])
-    return table
+        columns["set_id"] = split.original["set_id"]
+    return pa.table(columns)

@@ -160,7 +160,7 @@ def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
     form, content = file_form(source), io.BytesIO()
     if form == "parquet":
         metadata = table.schema.metadata or {}
-        about = description(table) if b"huggingface" in metadata else {}
+        about = readable_by_all(features_of(table).arrow_schema).metadata if b"huggingface" in metadata else {}
         rows = max(1, min(10_000, GROUP_BYTES * table.num_rows // max(table.nbytes, 1)))
         table = table.replace_schema_metadata({**metadata, **about, MARK: b"benchmark"})
         pq.write_table(table, content, compression="zstd", row_group_size=rows, **FOR_HUB)
@@ -181,11 +181,6 @@ def file_content(source: Path, table: pa.Table, output: Path) -> bytes:
     if output.name.lower().endswith(".gz"):
         return gzip.compress(content.getvalue(), mtime=0)
     return lzma.compress(content.getvalue()) if output.name.lower().endswith(".xz") else content.getvalue()
-
-
-def description(table: pa.Table) -> dict[bytes, bytes]:
-    """Metadata with the columns' types for ``datasets``, which preserves images and class labels."""
-    return dict(readable_by_all(features_of(table).arrow_schema).metadata)
 
 
 def features_of(table: pa.Table) -> "Features":

@@ -148,17 +148,14 @@ def _options(cell: str) -> "OptionText | InputError | None":
         return error
 
 
-def _replaced_options(cell: str, choices: Sequence[str]) -> str:
-    found = OptionText.parse(cell)
-    return found.written(choices) if found else cell
-
-
 class OptionsInText(TextForm):
     """Lettered options in a text, possibly after a question; texts without options are open questions."""
 
-    name: ClassVar[str] = "options_in_text"
+    name = "options_in_text"
     fits = staticmethod(lambda cell: _options(cell) is not None)
-    replaced = staticmethod(_replaced_options)
+    replaced = staticmethod(
+        lambda cell, choices: found.written(choices) if (found := OptionText.parse(cell)) else cell
+    )
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The options of all rows, and their letters; without questions, each text must have options."""
@@ -197,7 +194,7 @@ def _listed(cell: str) -> Sequence[str | None]:
 class PackedChoices(TextForm):
     """A list in Python, JSON or NumPy syntax."""
 
-    name: ClassVar[str] = "packed"
+    name = "packed"
     fits = staticmethod(lambda cell: cell.lstrip()[0] in "[(")
     parse = staticmethod(_listed)
     replaced = staticmethod(lambda cell, choices: spelled_like(cell, list(choices)))
@@ -212,7 +209,7 @@ def _lines(cell: str) -> list[str | None]:
 class Lines(TextForm):
     """A choice per line, without letters."""
 
-    name: ClassVar[str] = "lines"
+    name = "lines"
     fits = staticmethod(lambda cell: "\n" in cell.strip() and cell.lstrip()[0] not in "[{")
     parse = staticmethod(_lines)
     replaced = staticmethod(lambda cell, choices: "\n".join(choices))
@@ -229,7 +226,7 @@ def _separated(cell: str) -> list[str]:
 class Separated(TextForm):
     """Choices separated by semicolons."""
 
-    name: ClassVar[str] = "separated"
+    name = "separated"
     fits = staticmethod(lambda cell: len(_separated(cell)) > 1)
     parse = staticmethod(_separated)
     replaced = staticmethod(lambda cell, choices: "; ".join(choices))
@@ -249,8 +246,6 @@ _FIRST_LETTER = rf"(?s)^{_OPENING}(?P<letter>[A-Za-z](?:{_MARKS}| \)| -\s|{_SIGN
 class Lettered(ChoiceForm):
     """Choices that start with their letters, such as ``["A. red", "B. blue"]``; the letters are not read."""
 
-    name: ClassVar[str] = "lettered"
-
     form: ChoiceForm
 
     @classmethod
@@ -264,10 +259,6 @@ class Lettered(ChoiceForm):
     def description(self) -> str:
         """Short description of the columns."""
         return f"{self.form.description} (with letters)"
-
-    def widened(self, columns: tuple[str, ...]) -> "Lettered":
-        """The form of more columns."""
-        return Lettered(columns, self.form.widened(columns))
 
     @staticmethod
     def _rows(cells: ChoiceCells) -> tuple[NDArray[np.bool_], pa.Array, NDArray[np.bool_]]:
@@ -307,7 +298,7 @@ class Lettered(ChoiceForm):
 
     def read(self, table: pa.Table) -> ChoiceCells:
         """The choices of all rows, without the letters of rows that have them."""
-        cells = self.form.read(table)
+        cells = replace(self.form, columns=self.columns).read(table)
         rows, names, repeated = self._rows(cells)
         stripped = pc.utf8_trim_whitespace(pc.replace_substring_regex(cells.texts, _LETTER, r"\4"))
         texts = pc.if_else(pa.array(rows[cells.rows]), stripped, cells.texts)

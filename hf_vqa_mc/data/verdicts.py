@@ -40,8 +40,6 @@ class Rejected:
 
 def read_verdicts(path: Path) -> list[Verdict]:
     """Read a table of verdicts: a Parquet, jsonl, json, csv or tsv file with `COLUMNS`; ``judge`` is optional."""
-    if not path.is_file():
-        raise InputError(f"{path} does not exist; expected a table of verdicts with {', '.join(COLUMNS)}")
     table = read_file(path)
     if missing := [name for name in COLUMNS[:3] if name not in table.column_names]:
         raise InputError(f"{path}: no column {missing[0]!r}; expected {', '.join(COLUMNS)} (judge is optional)")
@@ -97,8 +95,6 @@ def read_rejections(path: Path) -> Rejected:
     verdicts = read_verdicts(path)
     found = rejected(verdicts)
     if not found.choices and not found.questions:
-        raise InputError(
-            f"--reject {path}: none of its {counted(len(verdicts), 'verdict')} rejects a choice or a question; remove "
-            "the option"
-        )
+        none = f"none of its {counted(len(verdicts), 'verdict')} rejects a choice or a question"
+        raise InputError(f"--reject {path}: {none}; remove the option")
     return found

@@ -1,16 +1,16 @@
 """``VqaMc``: a ``datasets`` builder of the same rows, without a dataset folder; ``register`` for ``load_dataset``."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, make_dataclass
 from pathlib import Path
 from typing import Any
 
 import datasets
-import datasets.exceptions
 import pyarrow as pa
 from datasets import load
 from datasets.data_files import DataFilesDict
+from datasets.utils.py_utils import classproperty
 from datasets.utils.tqdm import tqdm
 
 from hf_vqa_mc.data.inventory import read_inventory
@@ -26,13 +26,11 @@ from hf_vqa_mc.options import default_of, subset
 from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.files import Files
 from hf_vqa_mc.sources.open_ended import Reading
-from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, Source, open_source
+from hf_vqa_mc.sources.source import OpenedSource, OpenEnded, open_source
 from hf_vqa_mc.sources.table import regrouped
 from hf_vqa_mc.version import code_state
 
 NAME = "vqa_mc"
-_PRIVATE = ("_PACKAGED_DATASETS_MODULES", "PackagedDatasetModuleFactory", "LocalDatasetModuleFactory", "DatasetModule")
-"""Names of ``datasets.load`` that `register` uses; any release may change them, and a test fails then."""
 
 
 @dataclass
@@ -42,18 +40,13 @@ class _Config(datasets.BuilderConfig):  # type: ignore[misc]
     source: str = ""
     variant: str = ""
 
-    @property
-    def declaration(self) -> Source:
-        """The source."""
-        return SOURCES.find(self.source)
-
     def settings(self) -> DecoySettings:
         """Origin of decoys and parameters of the method."""
         return subset(self, DecoySettings)
 
     def create_config_id(self, config_kwargs: dict[str, Any], custom_features: datasets.Features | None = None) -> str:
         """The name of the cache folder, with a hash of everything on which rows depend, including files and code."""
-        source = self.declaration
+        source = SOURCES.find(self.source)
         vectors = self.word_vectors or source.default_word_vectors
         parts = {
             "settings": asdict(self.settings()),
@@ -74,30 +67,16 @@ VqaMcConfig = make_dataclass(
 
 
 def _configs() -> dict[str, _Config]:
-    variants = [
-        VqaMcConfig(
-            name=f"{one.name}_{name}", source=one.name, variant=name, description=f"{one.title}, variant {name}"
-        )
+    found = [
+        (f"{one.name}_{name}", one.name, name, f"{one.title}, variant {name}")
         for one in SOURCES.values()
         for name, variant in VARIANTS.items()
         if one.has_orig_decoys or not needs_published(variant)
     ]
-    open_ended = [
-        VqaMcConfig(name=config.name, source=one.name, variant=config.word, description=config.description)
-        for one in SOURCES.values()
-        for config in one.open_ended
-    ]
-    return {config.name: config for config in (*variants, *open_ended)}
-
-
-class _Listed:
-    """A class attribute computed at each use, as sources may be added to ``SOURCES`` at any time."""
-
-    def __init__(self, compute: Callable[[], Any]) -> None:
-        self._compute = compute
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401
-        return self._compute()
+    found += [(config.name, one.name, config.word, config.description)
+              for one in SOURCES.values() for config in one.open_ended]  # fmt: skip
+    names = ("name", "source", "variant", "description")
+    return {config[0]: VqaMcConfig(**dict(zip(names, config, strict=True))) for config in found}
 
 
 class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
@@ -114,8 +93,8 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """
 
     BUILDER_CONFIG_CLASS = VqaMcConfig
-    BUILDER_CONFIGS = _Listed(lambda: [*_configs().values()])
-    builder_configs = _Listed(_configs)
+    BUILDER_CONFIGS = classproperty(classmethod(lambda _: [*_configs().values()]))  # sources may be added at any time
+    builder_configs = classproperty(classmethod(lambda _: _configs()))
 
     def __init__(self, *args: Any, data_files: Any = None, **kwargs: Any) -> None:  # noqa: ANN401  as in datasets
         if data_files:
@@ -128,7 +107,7 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
-        about, opened = about_source(self.config.declaration), self._open_ended
+        about, opened = about_source(SOURCES.find(self.config.source)), self._open_ended
         content = opened.description if opened else f"Variant {self.config.variant}."
         return datasets.DatasetInfo(
             description=f"{about['description']} {content}",
@@ -160,12 +139,13 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     @property
     def _open_ended(self) -> OpenEnded | None:
         """The config's declaration if it is open-ended."""
-        return next((one for one in self.config.declaration.open_ended if one.name == self.config.name), None)
+        source = SOURCES.find(self.config.source)
+        return next((one for one in source.open_ended if one.name == self.config.name), None)
 
     def _opened(self, dl_manager: Any) -> OpenedSource:  # noqa: ANN401
         folder = None if self.config.data_dir is None else Path(self.config.data_dir)
         downloads = dl_manager.download_config if isinstance(dl_manager, datasets.DownloadManager) else None
-        return open_source(self.config.declaration, folder, downloads)
+        return open_source(SOURCES.find(self.config.source), folder, downloads)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -174,22 +154,13 @@ class VqaMc(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         try:
             yield
         except (InputError, OSError) as error:
-            if config.data_dir is not None or config.declaration.default_folder is not None:
+            if config.data_dir is not None or SOURCES.find(config.source).default_folder is not None:
                 raise
+            here = f"there is no built folder ./vqa_mc here ({Path.cwd()})"
             raise InputError(
-                f"vqa_mc: no data_dir was given, there is no built folder ./vqa_mc here ({Path.cwd()}), and building "
-                f"{config.name} from downloaded files failed: {error}. Give data_dir, or change to the folder that "
-                'holds vqa_mc, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
+                f"vqa_mc: no data_dir was given, {here}, and building {config.name} from downloaded files failed: "
+                f'{error}. Give data_dir, or load_dataset("NAMESPACE/vqa_mc", ...) from the Hub'
             ) from error
-
-    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  as in datasets
-        """As in ``datasets``, but an InputError while rows are written is raised itself, not wrapped."""
-        try:
-            super().download_and_prepare(*args, **kwargs)
-        except datasets.exceptions.DatasetGenerationError as error:
-            if isinstance(error.__cause__, InputError):
-                raise error.__cause__ from None
-            raise
 
     def _generate_tables(self, split: str) -> Iterator[tuple[int, pa.Table]]:
         if self._open_ended and self._files:
@@ -208,16 +179,7 @@ def register() -> None:
     Without ``data_dir`` the call reads a built folder ``./vqa_mc`` if there is one, else downloads the publishers'
     files and builds. Settings are keyword arguments:
     ``load_dataset("vqa_mc", "cocoqa_qou", data_dir=DIR, word_vectors=FILE, seed=1)``.
-
-    Raises:
-        RuntimeError: this version of datasets is not supported.
     """
-    missing = [name for name in _PRIVATE if not hasattr(load, name)]
-    if missing:
-        raise RuntimeError(
-            f"datasets {datasets.__version__} has no {', '.join(missing)} in datasets.load; use hf_vqa_mc.VqaMc("
-            'config_name=..., data_dir=...) or build a folder with "vqa-mc build" instead'
-        )
     load._PACKAGED_DATASETS_MODULES[NAME] = (__name__, code_state())
     if load.PackagedDatasetModuleFactory.__module__ == __name__:
         return

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
-from hf_vqa_mc.data.image_files import ImageFiles
 from hf_vqa_mc.data.inventory import (
     IMAGES,
     INVENTORY,
     Inventory,
     configs_of,
+    inventory_text,
     read_inventory,
     row_hashes,
     with_source,
-    write_inventory,
 )
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
-from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP
+from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP, ImageFiles
 from hf_vqa_mc.dataset.card import CARD, CROISSANT, card, config_features, croissant
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
@@ -92,7 +91,7 @@ def write_folder(
             if before and old:
                 removed = set(configs_of(before)) - set(configs_of(inventory))
                 carry_over(old, new.tree, names, leave_out={CARD, CROISSANT, INVENTORY, *removed})
-            write_inventory(new.tree, inventory)
+            (new.tree / INVENTORY).write_text(inventory_text(inventory), "utf-8")
             (new.tree / CARD).write_text(card(inventory), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
 

@@ -12,7 +12,7 @@ number of parts. The bytes of the result do not depend on the number of workers 
 
 import io
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -25,12 +25,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hf_vqa_mc.dataset.build_inputs import PLAN, STATE, Plan, folder_of, parquet, read_part, stored_vectors
+from hf_vqa_mc.dataset.build_inputs import PLAN, PRIORS, STATE, Plan, folder_of, parquet, read_part, stored_vectors
 from hf_vqa_mc.dataset.folder import write_variant
-from hf_vqa_mc.dataset.work_folder import PRIORS
 from hf_vqa_mc.decoys.candidates import MISSING, starts
 from hf_vqa_mc.decoys.settings import Settings
-from hf_vqa_mc.decoys.similar_questions import Neighbours, QuestionGroups, SimilarQuestions
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN, neutrality, prior_rule, target_picked
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.io import cluster
@@ -44,8 +42,6 @@ T = TypeVar("T")
 BUILT = "built.json"
 BASE_BYTES, BYTES_PER_TRIPLET = 700_000_000, 1_500
 """Memory of a worker, and of each triplet of its part: more than `.ci/bench parts` measures, with 300 dimensions."""
-QUERIES, MOST_NEIGHBOURS = 2**15, 2**22
-"""Questions whose similar questions a call finds; fewer if these are more than so many."""
 
 
 def build_part(location: str, part: int) -> None:
@@ -160,7 +156,9 @@ def build_parts(
         coverage = statistics["wordnet_coverage"]
         statistics["wordnet_coverage"] = {**coverage, "share": coverage["covered"] / coverage["triplets"]}
         if plan.counted:
-            decoys = _decoys_per_row(statistics["choices_per_row"]["train"])
+            sizes = statistics["choices_per_row"]["train"]  # rows by number of choices
+            per_row = np.repeat(np.array([*map(int, sizes)], np.int16) - 1, [*sizes.values()])
+            decoys = max(int(np.median(per_row)), 1)  # K of eq. 2, as `statistics.decoys_per_row`
             columns = {"config": pa.repeat(name, len(occurrences)), "text": occurrences["text"]}
             priors.append(pa.table({**columns, "likelihood": prior_rule(as_target, as_decoy, decoys)}))
     measured = []
@@ -207,14 +205,6 @@ def _summed(values: Sequence[Any]) -> Any:  # noqa: ANN401  as the values
     return sum(values) if isinstance(values[0], int) else None
 
 
-def _decoys_per_row(sizes: Mapping[str, int]) -> int:
-    """K of eq. 2, see `statistics.decoys_per_row`, from the number of rows by number of choices."""
-    counts = sorted((int(size) - 1, rows) for size, rows in sizes.items())
-    ends, total = np.cumsum([rows for _, rows in counts]), sum(sizes.values())
-    middle = [counts[int(np.searchsorted(ends, at, side="right"))][0] for at in ((total - 1) // 2, total // 2)]
-    return max(sum(middle) // 2, 1)
-
-
 def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
     """Accuracy of eq. 2 and of random guesses on each split, from the sums of `measure_part`."""
     found = {}
@@ -223,26 +213,3 @@ def _prior_rule(measured: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, 
             picked, guessed, rows = (sum(column) for column in zip(*sums, strict=True))
             found[split] = {"accuracy": picked / rows, "chance": guessed / rows}
     return found
-
-
-class ClusterSearch(SimilarQuestions):
-    """`SimilarQuestions` on a cluster: each call answers some queries with the whole index."""
-
-    def __init__(self, groups: QuestionGroups, progress: Progress, workers: int | None) -> None:
-        """Keep the questions; workers build the trie."""
-        self._given, self._progress, self._workers = groups, progress, workers
-
-    def nearest(self, queries: NDArray[np.int32], k: int) -> Iterator[tuple[NDArray[np.int32], Neighbours]]:
-        """See `SimilarQuestions.nearest`."""
-        size = max(1, min(QUERIES, MOST_NEIGHBOURS // k))
-        chunks = [queries[start : start + size] for start in range(0, len(queries), size)]
-        items = {f"questions from {number * size:,}": (chunk, k) for number, chunk in enumerate(chunks)}
-        step = f"searching the {k:,} most similar questions"
-        found = cluster.map(find_nearest, items, step, self._progress, shared=[self._given], workers=self._workers)
-        return zip(chunks, found, strict=True)
-
-
-def find_nearest(groups: QuestionGroups, queries: NDArray[np.int32], k: int) -> Neighbours:
-    """The neighbours of some queries, on a worker."""
-    found = [found for _, found in SimilarQuestions(groups).nearest(queries, k)]
-    return Neighbours(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

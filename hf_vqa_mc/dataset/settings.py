@@ -65,8 +65,7 @@ class BuildSettings(ExecutorOptions, DecoySettings):
         "Folder with the publisher's files, unchanged; downloaded by default.", default=None
     )
     output: str | None = option(
-        "Dataset folder to create, or to add the source to, or a new folder in an object store (s3://BUCKET/vqa_mc); "
-        "in Python, by default a temporary folder.",
+        "Dataset folder to create, or to add the source to; in Python, by default a temporary folder.",
         default=None,
         cli_default="vqa_mc",
     )
@@ -103,6 +102,8 @@ class BuildSettings(ExecutorOptions, DecoySettings):
             raise InputError("--embed-images needs --images DIR, the folder with the image files")
         if self.work is not None and self.largest_part is None:
             raise InputError("--work is used only with --largest-part; add it")
+        if self.executor == "ray" and self.largest_part is None:
+            raise InputError("--executor ray builds parts of the dataset; add --largest-part, such as 1000000")
         if self.largest_part is not None and self.orig == "made":
             raise InputError("--largest-part cannot be used with --orig made, which needs all questions at once")
         if self.largest_part is not None and self.embed_images:

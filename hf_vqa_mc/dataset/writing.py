@@ -28,7 +28,6 @@ from hf_vqa_mc.data.inventory import (
     configs_of,
     inventory_text,
     read_inventory,
-    write_inventory,
 )
 from hf_vqa_mc.data.names import IMAGE_PATH, named
 from hf_vqa_mc.data.shards import features_of, file_content, measures, readable_by_all, write_split
@@ -268,8 +267,9 @@ def staged_benchmark(
             configs, default = {**before.get("configs", {}), **made}, before.get("default", config)
             inventory = {"written_by": WRITTEN_BY, "layout": LAYOUT, "sources": {}, "default": default}
             inventory["configs"] = dict(sorted(configs.items()))
-            write_inventory(new.tree, inventory)
-            (new.tree / CARD).write_text(_folder_card(json.loads(inventory_text(inventory))), "utf-8")
+            text = inventory_text(inventory)
+            (new.tree / INVENTORY).write_text(text, "utf-8")
+            (new.tree / CARD).write_text(_folder_card(json.loads(text)), "utf-8")
             (new.tree / CROISSANT).write_text(croissant(inventory), "utf-8")
             if old:
                 carry_over(old, new.tree, names, leave_out=made.keys())

@@ -196,7 +196,7 @@ def with_images(
     They are searched for when the first one is read, since not every study shows images.
     """
     from hf_vqa_mc.data.dataset_images import dataset_images
-    from hf_vqa_mc.data.image_files import find_by_id
+    from hf_vqa_mc.data.stored_images import find_by_id
 
     wanted = list(dict.fromkeys(image_id for item in items for image_id in images_of(item)))
     numbers = {image_id: number for number, image_id in enumerate(wanted)}

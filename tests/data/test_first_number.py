@@ -41,21 +41,6 @@ def test_many_labels_that_could_count_from_0_or_1_are_not_guessed(tmp_path):
     assert labels_of(tmp_path, [4, *UNTOLD]) == [3, *(label - 1 for label in UNTOLD)]
 
 
-@pytest.mark.parametrize("column", ["correct_choice_idx", "answer_idx", "answerIndex", "gold_index"])
-def test_an_index_counts_from_0_by_its_name(column, tmp_path):
-    assert labels_of(tmp_path, UNTOLD, column) == UNTOLD
-    one = [label - 1 for label in UNTOLD]
-    assert labels_of(tmp_path, UNTOLD, column, columns={"label_from": 1}) == one
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_the_column_choice_kinds_decides(first, tmp_path):
-    zero_based = [label - first for label in UNTOLD]
-    kinds = [["target" if index == at else "orig" for at in range(4)] for index in zero_based]
-    assert labels_of(tmp_path, UNTOLD, choice_kinds=kinds) == zero_based
-    assert labels_of(tmp_path, UNTOLD, choice_kinds=[[]] * 20) == UNTOLD
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_another_label_column_decides(first, tmp_path):
     zero_based = [label - first for label in UNTOLD]
@@ -67,26 +52,11 @@ def test_another_label_column_decides(first, tmp_path):
     assert written["answer"].to_pylist() == ["new"] * 20
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_the_user_overrides_detection(first, tmp_path):
-    columns = {"label_from": first}
-    assert labels_of(tmp_path, UNTOLD, columns=columns) == [label - first for label in UNTOLD]
-    names = ["3", "2", "1", "0"]  # texts of choices that the labels could name as well
-    assert labels_of(tmp_path, UNTOLD, choices=names, columns=columns) == [label - first for label in UNTOLD]
-    against = [0, 1] if first else [3, 4]
-    with pytest.raises(InputError, match=f"row {2 - first}: label is {3 * (1 - first) + 1 - first}|row 1: label is 0"):
-        read(tmp_path, against, columns=columns)
-
-
 def test_a_number_that_is_none_is_refused(tmp_path):
     with pytest.raises(InputError, match="label_from=2: expected 0 or 1"):
         read_benchmark("a.parquet", label_from=2)
     with pytest.raises(InputError, match=r"label_from=1: .* label holds letters, not integers; remove it"):
         read(tmp_path, ["A", "B"], columns={"label_from": 1})
-    distractors = {"distractor1": ["a cat"], "correct_answer": ["a dog"]}
-    pq.write_table(pa.table({"question": ["a"], **distractors}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="correct_answer holds texts, not integers"):
-        read_benchmark(str(tmp_path / "a.parquet"), label_from=0)
 
 
 def test_numbers_that_are_no_indices_are_not_taken_for_right_answers(tmp_path):
@@ -100,15 +70,6 @@ def test_numbers_that_are_no_indices_are_not_taken_for_right_answers(tmp_path):
     numbers = {"question": ["a", "b"], "distractor1": ["one", "4"], "distractor2": ["2", "5"], "answer": ["3", "6"]}
     pq.write_table(pa.table(numbers), tmp_path / "a.parquet")
     assert not read_benchmark(str(tmp_path / "a.parquet")).test.ordered
-
-
-def test_open_questions_and_empty_cells_do_not_tell(tmp_path):
-    rows = {"question": ["a", "b", "c"], "A": ["x", "x", ""], "B": ["", "y", ""], "C": ["z", "z", ""]}
-    pq.write_table(pa.table({**rows, "answer": [2, 1, 0]}), tmp_path / "a.parquet")
-    split = read_benchmark(str(tmp_path / "a.parquet")).test
-    assert split.rows["label"].to_pylist() == [2, 1]  # an empty choice keeps its index
-    pq.write_table(pa.table({**rows, "answer": [3, 1, 0]}), tmp_path / "a.parquet")
-    assert read_benchmark(str(tmp_path / "a.parquet")).test.rows["label"].to_pylist() == [2, 0]
 
 
 @pytest.mark.slow

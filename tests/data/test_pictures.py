@@ -35,14 +35,6 @@ def ids(split):
     return split.rows["image_id"].to_pylist()
 
 
-def test_stored_pictures_are_named_by_their_bytes(tmp_path):
-    cells = [{"bytes": RED, "path": "image.png"}, {"bytes": BLUE, "path": "image.png"}, {"bytes": RED, "path": None}]
-    split = read(tmp_path, image=pa.array(cells, STORED))
-    assert contents(split) == [RED, BLUE, RED]
-    assert ids(split) == [hashlib.sha256(content).hexdigest() for content in (RED, BLUE, RED)]
-    assert split.clusters.tolist() == [0, 1, 0]
-
-
 MANY = {"question": [f"{row}?" for row in range(60)], "choices": [["x", "y"]] * 60, "label": [0, 1] * 30}
 SAME = [f"pictures/{row // 4}.png" for row in range(60)]
 
@@ -104,20 +96,6 @@ def test_a_row_without_a_picture_has_none(tmp_path):
     assert ids(split)[0] == ids(split)[2] == ""
 
 
-@pytest.mark.parametrize("name", ["image_id", "imgId", "img_id"])
-def test_the_benchmarks_own_ids_come_first(name, tmp_path):
-    split = read(tmp_path, image=[RED, BLUE, RED], **{name: [5, 5, None]})
-    assert ids(split)[:2] == ["5", "5"]
-    assert ids(split)[2] == hashlib.sha256(RED).hexdigest()
-    assert contents(split) == [RED, BLUE, RED]
-
-
-def test_base64_text_may_name_the_row_that_has_the_picture(tmp_path):
-    split = read(tmp_path, image=[as_base64(RED), "1", f"data:image/png;base64,{as_base64(BLUE)}"])
-    assert contents(split) == [RED, RED, BLUE]
-    assert ids(split)[0] == ids(split)[1] != ids(split)[2]
-
-
 def test_references_are_to_the_index_where_there_is_one(tmp_path):
     pictures = [as_base64(RED), as_base64(BLUE), "1"]
     split = read(tmp_path, image=pictures, question_id=["3", "1", "2"])
@@ -154,11 +132,6 @@ def test_paths_start_from_the_files_folder_and_never_leave_it(tmp_path):
     split = read(folder, image_path=["pictures/1.png", "../secret.png", str(tmp_path / "secret.png")])
     assert split.images.read(0) == (RED,)
     assert contents(split) == [RED, None, None]
-
-
-def test_names_of_files_are_ids_unless_two_paths_share_one(tmp_path):
-    assert ids(read(tmp_path, image_path=["a/1.png", "a/2.png", "a/1.png"])) == ["1.png", "2.png", "1.png"]
-    assert ids(read(tmp_path, image_path=["a/1.png", "b/1.png", "a/1.png"])) == ["a/1.png", "b/1.png", "a/1.png"]
 
 
 def test_names_alone_are_no_images_until_a_folder_is_named(tmp_path):
@@ -260,13 +233,6 @@ def test_ids_with_folders_are_kept_and_found_by_their_names(names, tmp_path):
 
 def contents_of(split, *rows):
     return [split.images.read(row) for row in rows]
-
-
-def test_a_text_only_benchmark_has_none(tmp_path):
-    split = read(tmp_path)
-    assert split.images is None
-    assert ids(split) == [""] * 3
-    assert split.clusters.tolist() == [0, 1, 2]
 
 
 def test_an_image_column_of_numbers_is_refused_by_name(tmp_path):

@@ -13,8 +13,7 @@ from datasets import Dataset, Features, Image, List, Value
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.data import read_benchmark
-from hf_vqa_mc.data.image_files import find_images
-from hf_vqa_mc.data.stored_images import image_address
+from hf_vqa_mc.data.stored_images import find_images, image_address
 from hf_vqa_mc.dataset.writing import write_benchmark
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.pictures import open_image

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
-from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.data.stored_images import find_images
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.decoys.variants import BuiltVariant

@@ -7,7 +7,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.data.stored_images import find_images
 from hf_vqa_mc.dataset import folder
 from hf_vqa_mc.dataset.folder import write_folder
 from tests.dataset.fixtures import ABOUT, MADE_WITH, draw_images, made_variants, triplets_of

@@ -15,9 +15,9 @@ from datasets import load_dataset
 from PIL import Image
 
 from hf_vqa_mc.data import shards
-from hf_vqa_mc.data.image_files import find_images
 from hf_vqa_mc.data.stored_images import (
     ROWS_PER_GROUP,
+    find_images,
     image_address,
     origin,
     with_images,

@@ -8,8 +8,6 @@ from PIL import Image
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.dataset import parts
-from hf_vqa_mc.dataset.build import build_folder
-from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.store import ImageFeatures
 from hf_vqa_mc.io import cluster
@@ -52,20 +50,6 @@ def test_parts_have_the_bytes_of_a_local_build_with_any_number_of_workers(cpus, 
     vm.build("triplets", output=tmp_path / "vqa_mc", executor="ray", workers=cpus, **inputs)
     assert tree_bytes(tmp_path / "vqa_mc") == built
     assert not (tmp_path / "vqa_mc.work").exists()
-
-
-@pytest.mark.usefixtures("cluster")
-@pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch")
-def test_a_distributed_search_gives_the_bytes_of_a_local_build(cocoqa_files, glove_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.dataset.parts.QUERIES", 16)
-    options = {"data_dir": cocoqa_files, "word_vectors": str(glove_file), "variants": "qou", "decoys_per_set": 6}
-    vm.build("cocoqa", output=tmp_path / "local", **options)
-    searched = []
-    settings = BuildSettings("cocoqa", **options, executor="ray", workers=1)
-    build_folder(settings, tmp_path / "ray", lambda step, done, total: searched.append((step, total)))
-    assert max(total for step, total in searched if step.startswith("searching the 12 most similar questions")) > 2
-    assert tree_bytes(tmp_path / "ray") == tree_bytes(tmp_path / "local")
-    assert not (tmp_path / "ray.work").exists()
 
 
 @pytest.mark.usefixtures("cluster")

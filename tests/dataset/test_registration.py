@@ -6,7 +6,6 @@ import sys
 import pytest
 from datasets import load
 
-from hf_vqa_mc.dataset import builder
 from tests.dataset.fixtures import write_made
 
 BEGIN = """
@@ -78,9 +77,3 @@ def test_missing_files_raise_an_input_error(run):
         last
     )
     assert 'load_dataset("NAMESPACE/vqa_mc", ...) from the Hub' in last
-
-
-def test_an_unsupported_version_of_datasets_is_reported(monkeypatch):
-    monkeypatch.delattr(load, "LocalDatasetModuleFactory")
-    with pytest.raises(RuntimeError, match=r"has no LocalDatasetModuleFactory in datasets.load; use hf_vqa_mc.VqaMc"):
-        builder.register()

@@ -258,7 +258,7 @@ def test_features_travel_to_workers_as_their_folder(dataset, pictures):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A built folder with an images config, and one with the image in every row."""
-    from hf_vqa_mc.data.image_files import find_images
+    from hf_vqa_mc.data.stored_images import find_images
     from hf_vqa_mc.dataset.folder import write_folder
 
     folder = tmp_path_factory.mktemp("built")
@@ -300,7 +300,7 @@ def test_what_cannot_be_used_is_named(dataset, pictures, tmp_path):
 
 
 def test_easy_vqa_s_images_are_found_by_split_and_number(tmp_path):
-    from hf_vqa_mc.data.image_files import find_by_id
+    from hf_vqa_mc.data.stored_images import find_by_id
 
     for split in ("train", "test"):
         (tmp_path / split / "images").mkdir(parents=True)

@@ -7,7 +7,7 @@ import pytest
 
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.annotations import read_annotations
-from hf_vqa_mc.data.image_files import find_images
+from hf_vqa_mc.data.stored_images import find_images
 from hf_vqa_mc.dataset.folder import write_folder
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError
