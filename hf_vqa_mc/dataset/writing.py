@@ -40,7 +40,7 @@ from hf_vqa_mc.io import outputs
 from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_file, new_folder, published
 from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.outputs import FolderKind, check_output_file, check_outside, files_in
-from hf_vqa_mc.io.pictures import is_picture
+from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.redaction import public_name, without_folders
 
 SAMPLE = 100  # rows whose images are read to estimate the size of all
@@ -145,10 +145,10 @@ def _with_files(
             return value
         try:
             found = content(value["path"])
-            if not is_picture(found):
-                raise InputError(f"{shortened(value['path'])} is not an image")
-        except InputError as error:
-            unread.setdefault(value["path"], f"row {row}: {error}")
+            picture_size(found)
+        except (InputError, BrokenImage) as error:
+            name = f"{shortened(value['path'])} is " if isinstance(error, BrokenImage) else ""
+            unread.setdefault(value["path"], f"row {row}: {name}{error}")
             return value
         return {"bytes": found, "path": PurePosixPath(value["path"]).name}
 

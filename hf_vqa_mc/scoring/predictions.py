@@ -336,8 +336,8 @@ def _format(path: Path) -> str:
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a csv or tsv file with their line numbers; the delimiter is that of most columns in the header."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    with opened(path) as (stream, location):
-        lines = text_lines(stream, location)
+    with opened(path) as stream:
+        lines = text_lines(stream, str(path))
         first = next(lines, "")
         reader = csv.reader(chain([first], lines), strict=True, delimiter=max(",;\t|", key=first.count))
         try:
