@@ -32,7 +32,7 @@ class Call:
         return self._call
 
 
-@pytest.mark.parametrize("protocol", [2, 4, 5])
+@pytest.mark.parametrize("protocol", [4, 5])
 def test_a_malicious_pickle_runs_nothing(tmp_path, protocol):
     bait = tmp_path / "bait"
     attacks = [
@@ -46,7 +46,7 @@ def test_a_malicious_pickle_runs_nothing(tmp_path, protocol):
     for attack in attacks:
         path = tmp_path / "attack.kv"
         path.write_bytes(pickle.dumps(attack, protocol))
-        with pytest.raises(InputError, match=r"attack\.kv: expected gensim KeyedVectors of plain words and numbers"):
+        with pytest.raises(InputError, match=r"attack\.kv: expected KeyedVectors of gensim 4 with plain words"):
             read_keyed_vectors(path)
         assert not bait.exists()
     path.write_bytes(pickle.dumps(attacks[0], protocol))
@@ -78,7 +78,7 @@ def test_other_models_are_refused_by_name(tmp_path):
         with pytest.raises(InputError, match=f"found .*{model.__name__}"):
             read_keyed_vectors(path)
     path.write_bytes(pickle.dumps({"cat": [1.0, 2.0]}))
-    with pytest.raises(InputError, match="there is no list of words"):
+    with pytest.raises(InputError, match="expected KeyedVectors of gensim 4"):
         read_keyed_vectors(path)
 
 
