@@ -37,7 +37,7 @@ from hf_vqa_mc.dataset.card_text import remedied_text
 from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import outputs
-from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_file, new_folder, published
+from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_file, new_folder, publish
 from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.outputs import FolderKind, check_output_file, check_outside, files_in
 from hf_vqa_mc.io.pictures import BrokenImage, picture_size
@@ -279,5 +279,6 @@ def staged_benchmark(
         yield new, [output / name for name in (CARD, INVENTORY, CROISSANT, *files)]
 
 
-write_benchmark = published(staged_benchmark)
-"""Write a benchmark as `staged_benchmark` does, publish it, and return its files."""
+def write_benchmark(*arguments: Any, **options: Any) -> list[Path]:  # noqa: ANN401
+    """Write a benchmark as `staged_benchmark` does, publish it, and return its files."""
+    return publish(staged_benchmark(*arguments, **options))
