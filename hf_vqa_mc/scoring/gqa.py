@@ -1,6 +1,5 @@
 """GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
@@ -125,8 +124,13 @@ def gqa_score(
 
 
 def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Columns:
-    """The columns of the balanced questions, in one pass: a million records do not fit into a processor's cache."""
-    rows = []
+    """The columns of the balanced questions, in one pass: a million records do not fit into a processor's cache.
+
+    A list or tuple kept for each would make Python's garbage collector go through all records.
+    """
+    names = ("question_ids", "predictions", "answer", *TYPES, "group", "steps", "length", "imageId", "entailed")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    appends = [column.append for column in columns.values()]
     for name, record in records.items():
         if not isinstance(record, RECORD):
             raise InputError(f"question {name!r} is {shown(record)}, expected a record")
@@ -140,15 +144,14 @@ def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Columns
             balanced = None
         if not balanced or texts[0] is None:
             _check(name, record)
-        rows.append((name, answers.get(name), *texts, *numbers, record.get("imageId")))
-    if not rows:
+        row = (name, answers.get(name), *texts, *numbers, record.get("imageId"), record.get("entailed"))
+        for append, value in zip(appends, row, strict=True):
+            append(value)
+    if not (ids := columns.pop("question_ids")):
         raise InputError(f"none of the {len(records):,} references is balanced: nothing to score")
-    ids, *found = map(list, zip(*rows, strict=True))
     if lacking := [name for name in ids if name not in answers]:
         count = f"{len(lacking):,} of {len(ids):,} balanced questions have none"
         raise InputError(f"question {lacking[0]!r} has no prediction; {count}")
-    names = ("predictions", "answer", *TYPES, "group", "steps", "length", "imageId")
-    columns = dict(zip(names, found, strict=True))
     if not any(image is not None for image in columns["imageId"]):
         del columns["imageId"]
     return Columns(columns, ids)
@@ -182,8 +185,9 @@ _step_texts = itemgetter("operation", "argument")
 def _n_steps(operations: list[Any]) -> int:
     """The number of operations that do not only request the answer."""
     steps = list(map(": ".join, map(_step_texts, operations)))
-    if any(map("\n".join(steps).__contains__, UNCOUNTED_STEPS)):
-        return sum(not any(map(step.__contains__, UNCOUNTED_STEPS)) for step in steps)
+    text = "\n".join(steps)
+    if any([one in text for one in UNCOUNTED_STEPS]):
+        return sum(not any(one in step for one in UNCOUNTED_STEPS) for step in steps)
     return len(steps)
 
 
@@ -238,16 +242,17 @@ def _consistency(
         if isinstance(gold, str) and isinstance(predicted, str):
             known[name] = float(gold == predicted)
     means, missing = list[float](), dict[str, str]()
-    for name in columns["question_ids"]:
-        listed = records[name].get("entailed")
-        ids: Sequence[Any] = listed if isinstance(listed, list | tuple) else [None]
-        if not set(map(type, ids)) <= {str} and None in (ids := list(map(text_id, ids))):
-            expected = "a list of question ids (or set consistency=False)"
-            raise InputError(f"question {name!r}: entailed is {shown(listed)}, expected {expected}")
-        found = [known.get(other, math.nan) for other in ids if other != name]
-        if math.nan in found:
-            missing |= {str(other): name for other in ids if other not in known and other != name}
-        elif found and known[name]:
+    for name, listed in zip(columns["question_ids"], columns["entailed"], strict=True):
+        try:
+            found = [known[other] for other in listed if other != name]
+        except (KeyError, TypeError):
+            ids = list(map(text_id, listed)) if isinstance(listed, list | tuple) else [None]
+            if None in ids:
+                expected = "a list of question ids (or set consistency=False)"
+                raise InputError(f"question {name!r}: entailed is {shown(listed)}, expected {expected}") from None
+            found = [known[other] for other in ids if other != name and other in known]
+            missing |= {str(other): name for other in ids if other != name and other not in known}
+        if found and known[name]:
             means.append(sum(found) / len(found))
     if missing and demanded:
         name, by = next(iter(missing.items()))
