@@ -113,27 +113,6 @@ def score(answers, questions, **options):
 
 
 @pytest.mark.parametrize(
-    ("operation", "argument", "steps"),
-    [
-        ("query", "name", 0),
-        ("query", "names of all", 0),  # "query: name" is looked for anywhere
-        ("query", "material", 1),
-        ("query", "hname", 1),
-        ("choose name", "lamp|sofa", 0),
-        ("choose", "choose name", 0),
-        ("choose", "name", 1),
-        ("exist", "?", 0),
-        ("select", "existing thing", 0),  # and so is "exist"
-        ("verify query", "name", 0),
-        ("Exist", "?", 1),
-    ],
-)
-def test_steps_that_only_ask_are_not_counted_wherever_their_names_stand(operation, argument, steps):
-    record = question(semantic=[{"operation": operation, "argument": argument}])
-    assert score({"1": "lamp"}, {"1": record})["per_steps"] == {steps: 1.0}
-
-
-@pytest.mark.parametrize(
     ("answers", "consistency", "expected"),
     [
         ({"1": "lamp"}, None, None),  # balanced questions only: computed where it can be

@@ -39,16 +39,6 @@ def test_equals_looping_by_hand_over_tdiucs_answer_key(real_data, count):
         assert {name: result[name] for name in MEANS} == pytest.approx(expected, abs=1e-12)
 
 
-def test_right_answers_outside_the_vocabulary_count_as_one_answer_or_each_for_itself():
-    arguments = (["a", "a", "a"], ["a", "far", "out"], ["x"] * 3)
-    assert tdiuc_mpt(*arguments, answer_vocabulary=["a"])["per_type_normalized"] == {"x": 1 / 2}
-    merged = tdiuc_mpt(*arguments, answer_vocabulary=["a"], unknown_gold="merge")
-    kept = tdiuc_mpt(*arguments, answer_vocabulary=["a"], unknown_gold="keep")
-    assert merged["per_type_normalized"] == {"x": 1 / 2}
-    assert kept["per_type_normalized"] == {"x": 1 / 3}
-    assert merged["per_type"] == kept["per_type"] == {"x": 1 / 3}
-
-
 def test_real_questions_also_absurd_elsewhere_have_an_accuracy_of_their_own():
     questions = ["What color is the cat?", "What color is the cat?", "what color is the cat?", "Is it day?"]
     types = ["color", "absurd", "color", "scene_recognition"]
