@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from hf_vqa_mc.data.cells import JSON_TEXT, MOST_NAMES, as_text, is_text
 from hf_vqa_mc.data.names import CHOICES, QUESTION, named
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.io.json_stream import json_lines, why_unread
+from hf_vqa_mc.io.json_stream import json_lines
 from hf_vqa_mc.io.packed import check_unpacked, unpacked
 from hf_vqa_mc.io.xlsx import read_xlsx
 
@@ -121,12 +121,12 @@ def json_file(path: Path) -> tuple[Records, Callable[[Records], str]]:
     content = _content(path)
     try:
         found = _records_in(json.loads(content))
-    except UnicodeDecodeError:
-        raise
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error}); save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
         if "Extra data" in str(error):
             return _line_records(path), lines_text
-        raise InputError(f"{path}: {why_unread(error)}") from error
+        raise InputError(f"{path}: not JSON ({error})") from error
     if found is None:
         raise InputError(
             f"{path}: expected a list of records, one under a key, an object with a record under each id, or one "

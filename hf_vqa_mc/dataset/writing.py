@@ -36,10 +36,10 @@ from hf_vqa_mc.dataset.card_text import remedied_text
 from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import outputs
-from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_file, new_folder, published
+from hf_vqa_mc.io.atomic import Staged, carry_over, link_or_copy, new_file, new_folder, publish
 from hf_vqa_mc.io.inside import check_links
 from hf_vqa_mc.io.outputs import FolderKind, check_output_file, check_outside, files_in
-from hf_vqa_mc.io.pictures import is_picture
+from hf_vqa_mc.io.pictures import BrokenImage, picture_size
 from hf_vqa_mc.io.redaction import public_name, without_folders
 
 SAMPLE = 100  # rows whose images are read to estimate the size of all
@@ -144,10 +144,10 @@ def _with_files(
             return value
         try:
             found = content(value["path"])
-            if not is_picture(found):
-                raise InputError(f"{shortened(value['path'])} is not an image")
-        except InputError as error:
-            unread.setdefault(value["path"], f"row {row}: {error}")
+            picture_size(found)
+        except (InputError, BrokenImage) as error:
+            name = f"{shortened(value['path'])} is " if isinstance(error, BrokenImage) else ""
+            unread.setdefault(value["path"], f"row {row}: {name}{error}")
             return value
         return {"bytes": found, "path": PurePosixPath(value["path"]).name}
 
@@ -279,5 +279,6 @@ def staged_benchmark(
         yield new, [output / name for name in (CARD, INVENTORY, CROISSANT, *files)]
 
 
-write_benchmark = published(staged_benchmark)
-"""Write a benchmark as `staged_benchmark` does, publish it, and return its files."""
+def write_benchmark(*arguments: Any, **options: Any) -> list[Path]:  # noqa: ANN401
+    """Write a benchmark as `staged_benchmark` does, publish it, and return its files."""
+    return publish(staged_benchmark(*arguments, **options))

@@ -9,7 +9,7 @@ from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # as tran
 from PIL import Image
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.io.pictures import BrokenImage, UnknownFormat, opened_picture
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 
 RawImage = Image.Image | str | PathLike[str] | bytes  # also URLs (http, https, data:image/...) and content
 TIMEOUT = 30.0  # seconds without an answer after which a server counts as not reachable
@@ -34,8 +34,7 @@ def open_image(image: RawImage) -> Image.Image:
     try:
         return decoded(image if isinstance(image, bytes) else _content(image, name))
     except BrokenImage as error:
-        reason = str(error) if isinstance(error, UnknownFormat) else f"a broken image ({error})"
-        raise InputError(f"{name}: {reason}; expected a complete file such as PNG or JPEG") from error
+        raise InputError(f"{name}: {error}; expected a complete file such as PNG or JPEG") from error
 
 
 def _content(path: str | PathLike[str], name: str) -> bytes:

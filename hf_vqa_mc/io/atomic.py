@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import errno
 import fcntl
-import functools
 import glob
 import json
 import os
@@ -19,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import Any, ParamSpec, Self
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
@@ -122,37 +121,20 @@ def publish_together(*staged: Staged, outdated: Iterable[Path] = ()) -> None:
             one.put()
 
 
-_P = ParamSpec("_P")
-
-
-def published(
-    staged: Callable[_P, contextlib.AbstractContextManager[tuple[Staged, list[Path]]]],
-) -> Callable[_P, list[Path]]:
-    """A function that writes one output as ``staged`` does, publishes it, and returns its files."""
-
-    @functools.wraps(staged)
-    def write(*args: _P.args, **options: _P.kwargs) -> list[Path]:
-        with staged(*args, **options) as (output, files):
-            publish_together(output)
-        return files
-
-    return write
+def publish(staged: contextlib.AbstractContextManager[tuple[Staged, list[Path]]]) -> list[Path]:
+    """Write and publish one output; return its files."""
+    with staged as (output, files):
+        publish_together(output)
+    return files
 
 
 @contextlib.contextmanager
 def new_file(path: Path, content: bytes = b"", overwrite: bool = True) -> Iterator[Staged]:
     """A new version of a file, to be published in the block; ``overwrite`` is checked again then."""
-    folder = Path(os.path.realpath(path)).parent
-    is_new = not folder.exists()
-    folder.mkdir(exist_ok=True)
-    try:
-        with Staged(path, overwrite) as new:
-            new.new.write_bytes(content)
-            yield new
-    finally:
-        if is_new:
-            with contextlib.suppress(OSError):  # it has files
-                folder.rmdir()
+    Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
+    with Staged(path, overwrite) as new:
+        new.new.write_bytes(content)
+        yield new
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:  # noqa: ANN401  any json value

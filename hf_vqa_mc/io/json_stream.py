@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from hf_vqa_mc.errors import InputError, listed
-from hf_vqa_mc.io.packed import File, opened, text_lines
+from hf_vqa_mc.io.packed import File, location_of, opened, text_lines
 
 CHUNK = 1 << 20  # bytes read at a time; records have hundreds to tens of thousands of characters
 BATCH = 100  # records per batch; larger batches are slower because of Python's garbage collector
@@ -79,36 +79,28 @@ def object_items(file: File) -> Iterator[list[tuple[str, Any]]]:
 
 def json_lines(file: File) -> Iterator[tuple[int, Any]]:
     """Iterate over (line number, value) of JSON lines except empty ones; raises InputError if a line is not JSON."""
-    with opened(file) as (stream, location):
+    location = location_of(file)
+    with opened(file) as stream:
         for number, line in enumerate(text_lines(stream, location), 1):
             if line.strip():
                 try:
                     yield number, json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    hint = "; expected one object per line (write truncated files again)"
-                    why = why_unread(error) + hint * isinstance(error, json.JSONDecodeError)
-                    raise InputError(f"{location}, line {number}: {why}") from None
-
-
-def why_unread(error: ValueError | RecursionError) -> str:
-    """Why a text is no JSON, or is JSON that Python does not read."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON at character {error.pos}: {error.msg}"
-    too_deep = isinstance(error, RecursionError)
-    return "nested too deeply to be read" if too_deep else "an integer has more than 4,300 digits; write it as text"
+                except ValueError as error:
+                    expected = "expected one object per line (write truncated files again)"
+                    raise InputError(f"{location}, line {number}: not JSON ({error}); {expected}") from None
 
 
 def first_character(file: File) -> str:
     """The first character of a text file that is not space, "" for an empty file: "[" of a list, "{" of an object."""
-    with opened(file) as (stream, _):
+    with opened(file) as stream:
         return stream.read(256).decode("utf-8-sig", errors="replace").lstrip()[:1]
 
 
 @contextmanager
 def _opened(file: File) -> Iterator["_Text"]:
     """The text of a file; raises InputError if non-space characters are left at the end."""
-    with opened(file) as (stream, location):
-        text = _Text(stream, location)
+    with opened(file) as stream:
+        text = _Text(stream, location_of(file))
         yield text
         text.take("", "expected nothing after the end of the JSON")
 
@@ -148,29 +140,27 @@ class _Text:
 
     def items(self, expected: str) -> Iterator[Any]:
         """The items of the list that begins here."""
-        self.take("[", expected)
-        is_first = True
-        while self.peek() != "]":
-            if not is_first:
-                self.take(",")
-            yield self.value()
-            is_first = False
-        self.take("]")
+        return (self.value() for _ in self._members("[]", expected))
 
     def field_names(self, expected: str) -> Iterator[str]:
         """The names of the fields of the object that begins here; the caller reads the value of each."""
-        self.take("{", expected)
-        is_first = True
-        while self.peek() != "}":
-            if not is_first:
-                self.take(",")
+        for _ in self._members("{}", expected):
             if self.peek() != '"':
                 raise self._invalid("expected a field's name in quotes")
             field = str(self.value())
             self.take(":")
             yield field
-            is_first = False
-        self.take("}")
+
+    def _members(self, brackets: str, expected: str) -> Iterator[None]:
+        """Stop at each item or field, separated by commas, of the list or object that begins here."""
+        self.take(brackets[0], expected)
+        separator = ""
+        while self.peek() != brackets[1]:
+            if separator:
+                self.take(separator)
+            yield
+            separator = ","
+        self.take(brackets[1])
 
     def value(self) -> Any:  # noqa: ANN401  any JSON value
         """The JSON value that begins here."""

@@ -6,7 +6,6 @@ Files that are not listed, or were changed, are never replaced or removed unless
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -21,9 +20,6 @@ AUDITS, REMEDIES = Path("vqa_mc_audit"), Path("vqa_mc_remedy")  # default folder
 
 _CACHES = "__pycache__"
 """Folders of Python's caches, which are no reason to refuse an output: harnesses run programs of exports."""
-_SETTLED_SECONDS = 0.1  # age of a file from which a later change also changes its modification time
-_KNOWN: dict[tuple[int, ...], str] = {}
-"""sha256 by device, inode, size and modification time; so a file and its hard links are read once per process."""
 
 
 def check_output_file(path: Path, option: str, inputs: Iterable[Path] = (), overwrite: bool = False) -> None:
@@ -41,15 +37,9 @@ def check_output_file(path: Path, option: str, inputs: Iterable[Path] = (), over
 def check_output_files(outputs: Mapping[str, Path | None], inputs: Iterable[Path], overwrite: bool = False) -> None:
     """Raise InputError unless the files, by option, can be written as in `check_output_file` and are distinct."""
     given, inputs = {option: path for option, path in outputs.items() if path is not None}, list(inputs)
+    seen: dict[str, str] = {}
     for option, path in given.items():
         check_output_file(path, option, inputs, overwrite)
-    check_distinct(given)
-
-
-def check_distinct(outputs: Mapping[str, Path]) -> None:
-    """Raise InputError if two outputs, by option, are the same file."""
-    seen: dict[str, str] = {}
-    for option, path in outputs.items():
         target = os.path.realpath(path)
         if target in seen:
             raise InputError(f"{seen[target]} and {option} {path} are the same file; use different files")
@@ -157,14 +147,7 @@ def entry_of(path: Path) -> Entry:
 def sha256_of(path: Path) -> str:
     """The sha256 of a file as hexadecimal digits."""
     with path.open("rb") as content:
-        about = os.fstat(content.fileno())
-        key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-        if key in _KNOWN:
-            return _KNOWN[key]
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if time.time() - about.st_mtime > _SETTLED_SECONDS:
-        _KNOWN[key] = found
-    return found
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def changed_files(folder: Path, names: Iterable[str], files: Mapping[str, Entry]) -> list[str]:

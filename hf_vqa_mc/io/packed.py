@@ -57,11 +57,14 @@ class Readable(Protocol):
 File: TypeAlias = Path | Readable
 
 
-@contextmanager
-def opened(file: File) -> Iterator[tuple[IO[bytes], str]]:
-    """The unpacked content of a file, and its name for messages; raises InputError if it cannot be read."""
-    with unpacked(file) if isinstance(file, Path) else file.open() as stream:
-        yield stream, str(file) if isinstance(file, Path) else file.location
+def location_of(file: File) -> str:
+    """A file's name for messages."""
+    return str(file) if isinstance(file, Path) else file.location
+
+
+def opened(file: File) -> AbstractContextManager[IO[bytes]]:
+    """The unpacked content of a file; raises InputError if it cannot be read."""
+    return unpacked(file) if isinstance(file, Path) else file.open()
 
 
 def text_lines(stream: IO[bytes], location: str) -> Iterator[str]:

@@ -2,14 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import accumulate, chain
-from pathlib import Path
 from typing import Any, TypeVar
 
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.io.json_stream import items_of_lists, list_items
-from hf_vqa_mc.io.packed import File
+from hf_vqa_mc.io.packed import File, location_of
 
 LARGEST = 999_999_999_999
 """The largest number that fits into COCO's file names; ids of all publishers are much smaller."""
@@ -20,7 +18,7 @@ _Value = TypeVar("_Value")
 
 def read_records(file: File, key: str | None = None, others: dict[str, Any] | None = None) -> Iterator["Records"]:
     """Iterate over batches of a JSON file's records; arguments: see `list_items`. InputError if there are none."""
-    first, location = 0, _name(file)
+    first, location = 0, location_of(file)
     for rows in list_items(file, key, others):
         yield Records(rows, _locations(f"{location}, {key or 'record'}", first))
         first += len(rows)
@@ -32,12 +30,8 @@ def read_lists(file: File, keys: Sequence[str]) -> Iterator[tuple[str, "Records"
     """Iterate over (field, batch of records) of several lists of a JSON file's object; errors as `items_of_lists`."""
     done = dict.fromkeys(keys, 0)
     for field, rows in items_of_lists(file, keys):
-        yield field, Records(rows, _locations(f"{_name(file)}, {field}", done[field]))
+        yield field, Records(rows, _locations(f"{location_of(file)}, {field}", done[field]))
         done[field] += len(rows)
-
-
-def _name(file: File) -> str:
-    return str(file) if isinstance(file, Path) else file.location
 
 
 def _locations(name: str, first: int) -> Callable[[int], str]:
@@ -108,17 +102,15 @@ class Records:
     def lists(self, field: str, length: int | None = None) -> list[list[Any]]:
         """The field's values, which must be lists, of ``length`` if given."""
         values = self.checked(field, lambda value: type(value) is list, "a list")
-        for position, value in enumerate(values):
-            if length is not None and len(value) != length:
-                raise self._error(position, field, f"{length} items", str(len(value)))
+        for position, value in enumerate(values if length is not None else ()):
+            if len(value) != length:
+                raise self.unexpected(position, field, f"{length} items", len(value))
         return values
 
     def text_lists(self, field: str, length: int | None = None) -> list[list[str]]:
         """The field's values, which must be lists of texts, of ``length`` if given."""
-        values = self.lists(field, length)
-        for position, texts in enumerate(values):
-            check_texts(texts, partial("{}, field {!r}, item {}".format, self.location(position), field))
-        return values
+        self.lists(field, length)
+        return self.checked(field, lambda texts: set(map(type, texts)) <= {str}, "a list of texts")
 
     def nested(self, field: str, length: int | None = None) -> "Records":
         """The records of the lists in a field, concatenated."""
@@ -143,14 +135,4 @@ class Records:
 
     def unexpected(self, position: int, field: str, expected: str, found: object) -> InputError:
         """The error for an unexpected value."""
-        return self._error(position, field, expected, shown(found))
-
-    def _error(self, position: int, field: str, expected: str, found: str) -> InputError:
-        return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {found}")
-
-
-def check_texts(values: Sequence[Any], location: Callable[[int], str]) -> None:
-    """Raise InputError unless all values are text; location: position to location."""
-    for position, value in enumerate(values):
-        if type(value) is not str:
-            raise InputError(f"{location(position)}: expected text, found {shown(value)}")
+        return InputError(f"{self.location(position)}, field {field!r}: expected {expected}, found {shown(found)}")

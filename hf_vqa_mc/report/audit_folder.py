@@ -19,7 +19,7 @@ from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
-from hf_vqa_mc.io.atomic import json_bytes, published
+from hf_vqa_mc.io.atomic import json_bytes, publish
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.remedies.strategies import recommended
 from hf_vqa_mc.report.examples import Example, examples_of
@@ -102,7 +102,7 @@ def write_audit(
     figures = done.as_json()
     page = report_html(figures, _examples(done), steps, changes)
     contents = {REPORT: page.encode(), FIGURES: json_bytes(figures, indent=1), ROWS: _row_scores(done)}
-    return published(staged_report)(folder, AUDITED, contents, overwrite)
+    return publish(staged_report(folder, AUDITED, contents, overwrite))
 
 
 def _examples(done: Audit) -> list[Example]:

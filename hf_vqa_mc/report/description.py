@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hf_vqa_mc.audits.figures.figure import Description, number_text
-from hf_vqa_mc.io.atomic import json_bytes, published
+from hf_vqa_mc.io.atomic import json_bytes, publish
 from hf_vqa_mc.io.outputs import FolderKind
 from hf_vqa_mc.report.charts import CHARTS, Drawing
 from hf_vqa_mc.report.pages import rendered, staged_report
@@ -51,4 +51,4 @@ def write_description(folder: Path, done: Description, overwrite: bool = False) 
             contents[f"{path}.csv"] = csv_bytes(pd.concat(frames.values()))
         if drawing:
             contents[f"{path}.svg"] = drawing.svg(figure.title, file=True).encode()
-    return published(staged_report)(folder, DESCRIBED, contents, overwrite)
+    return publish(staged_report(folder, DESCRIBED, contents, overwrite))

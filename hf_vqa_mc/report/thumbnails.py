@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_vqa_mc.io.pictures import BrokenImage, HugeImage, opened_picture
+from hf_vqa_mc.io.pictures import BrokenImage, opened_picture
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 LONGEST_SIDE = 320  # pixels
 ATTENDED, OPACITY = "#ff5a00", 0.65  # colour of attention, and its opacity at the maximum of a map
-BROKEN, HUGE = "the image cannot be read", "the image is too large to be shown"
+BROKEN = "the image cannot be read"
 
 
 def picture_values(
@@ -55,10 +55,8 @@ def small_image(content: bytes, longest: int, attention: NDArray[np.float64] | N
             upright = ImageOps.exif_transpose(image)
             upright.thumbnail((longest, longest))
             coloured = upright.convert("RGBA")
-    except HugeImage:
-        return HUGE
-    except BrokenImage:
-        return BROKEN
+    except BrokenImage as error:
+        return f"{BROKEN}: {error}"
     paper = Image.new("RGBA", coloured.size, "white")
     small = Image.alpha_composite(paper, coloured).convert("RGB")  # without the file's metadata
     if attention is None:

@@ -199,7 +199,7 @@ def _closed_sets(columns: Columns, targets: Ints) -> ClosedSets:
     for name in names:
         texts, kind = _targets(columns, name, members[name], kinds, targets), kinds[members[name][0]]
         if kind in CROSSED:
-            sets.append(_crossed(f"set {name!r}: set_kind is {kind!r}", members[name], texts, keys, kind in SQUARES))
+            sets.append(_crossed(f"set {name!r} of kind {kind!r}", members[name], texts, keys, kind in SQUARES))
         else:
             sets.append([(row, None, None) for _, row in sorted(zip(texts, members[name], strict=True))])
     rows = [(number, *row) for number, of_set in enumerate(sets) for row in of_set]
@@ -222,30 +222,18 @@ def _ranks(keys: Sequence[Any]) -> Ints:
 
 def _targets(columns: Columns, name: str, rows: list[int], kinds: Sequence[str], targets: Ints) -> list[str]:
     """The text of each row's target; raises InputError unless the set is closed."""
-    where, start = f"set {name!r}:", rows[0]
-    choices: list[str] = sorted(columns["choices"][start])
+    choices: list[str] = sorted(columns["choices"][rows[0]])
     for row in rows:
-        given, kind = columns["choices"][row], kinds[row]
-        if len(set(given)) < len(given):
-            raise InputError(f"{where} {columns.where(row)} has a choice twice, {given}; expected distinct choices")
-        if kind != kinds[start] or sorted(given) != choices:
-            what = f"set_kind {kind!r}" if kind != kinds[start] else f"choices {given}"
-            other = repr(kinds[start]) if kind != kinds[start] else columns["choices"][start]
-            raise InputError(
-                f"{where} {columns.where(row)} has the {what}, {columns.where(start)} {other}; expected the same in "
-                "all rows of a set"
-            )
-    times = len(choices) if kinds[start] in SQUARES else 1
-    if len(rows) != len(choices) * times:
-        raise InputError(
-            f"set {name!r} has {len(rows)} rows and {len(choices)} choices; expected {len(choices) * times} rows "
-            "(keep all rows of a set, make their set_id empty, or score rows alone: --metric mc_accuracy)"
-        )
+        if sorted(columns["choices"][row]) != choices or kinds[row] != kinds[rows[0]]:
+            expected = f"the choices and set_kind of {columns.where(rows[0])}, {choices} and {kinds[rows[0]]!r}"
+            raise InputError(f"set {name!r}: {columns.where(row)} differs; expected {expected}, in all rows of a set")
+    times = len(choices) if kinds[rows[0]] in SQUARES else 1
     texts: list[str] = [columns["choices"][row][targets[row]] for row in rows]
-    target, count = Counter(sorted(texts)).most_common(1)[0]
-    if count > times:
+    if Counter(texts) != dict.fromkeys(choices, times):
         raise InputError(
-            f"{where} {target!r} is the target of {count} rows; expected each choice to be the target of {times}"
+            f"set {name!r} has {len(rows)} rows with the choices {choices}; expected {len(choices) * times}, each "
+            f"choice being the target of {times} (keep all rows of a set, make their set_id empty, or score rows "
+            "alone: --metric mc_accuracy)"
         )
     return texts
 
@@ -254,19 +242,15 @@ def _crossed(
     where: str, rows: list[int], texts: list[str], keys: Mapping[str, list[str]], square: bool
 ) -> list[tuple[int, str | None, str | None]]:
     """The rows of a grid or Latin square in order, each with its question and image."""
-    for field in ("questions", "image_ids"):
-        if field not in keys:
-            raise InputError(f"{where}, which needs {field}")
+    if len(keys) < 2:
+        raise InputError(f"{where} needs questions and image_ids")
     questions, images = [comparable(keys["questions"][row]) for row in rows], [keys["image_ids"][row] for row in rows]
-    pairs = [(questions, images, "question on each of its images")]
-    if square:
-        pairs += [
-            (questions, texts, "question with each of its targets"),
-            (images, texts, "image with each of its targets"),
-        ]
-    for one, other, expected in pairs:
+    for one, other in [(questions, images), (questions, texts), (images, texts)][: 3 if square else 1]:
         if not len(set(one)) * len(set(other)) == len(rows) == len(set(zip(one, other, strict=True))):
-            raise InputError(f"{where}; expected one row for each {expected}")
+            raise InputError(
+                f"{where}: expected each question on each image once"
+                + (", and each question and image with each target once" if square else "")
+            )
     order = sorted(range(len(rows)), key=lambda at: (questions[at] if square else "", texts[at]))
     return [(rows[at], questions[at], images[at]) for at in order]
 

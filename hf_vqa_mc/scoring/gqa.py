@@ -1,9 +1,8 @@
 """GQA's suite of scores: accuracies, consistency, validity, plausibility, distribution and grounding."""
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from operator import contains, itemgetter
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +16,9 @@ from hf_vqa_mc.scoring.scheme import GQA, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, mean_by
 from hf_vqa_mc.scoring.table import IN_JSON, Line, ScoreTable, by_type, line
 
-FIELDS = ("answer", "question", "imageId", "types", "semantic", "groups", "entailed", "annotations")
 TYPES = ("structural", "semantic", "detailed")
 UNCOUNTED_STEPS = ("exist", "query: name", "choose name")
 """Operations that only request the answer; matched anywhere in "operation: argument", as in the official program."""
-ENTAILED = "a list of question ids (or set consistency=False)"
 COMMON_ANSWERS = ("color", "material", "shape")
 """valid and plausible answers to questions whose detailed type contains "Common"; the choices file is ignored"""
 
@@ -87,8 +84,6 @@ def gqa_score(
     """
     records = by_question_id("references", references, once=True)
     answers = by_question_id("predictions", predictions, "prediction")
-    if not isinstance(consistency, bool | None):
-        raise InputError(f"consistency is {consistency!r}, expected True, False or None")
     if ignore_case:
         answers = {name: text.lower() if isinstance(text, str) else text for name, text in answers.items()}
         for name, record in records.items():
@@ -97,16 +92,16 @@ def gqa_score(
     columns = _balanced(records, answers)
     golds, predicted = columns.texts("answer"), columns.texts("predictions")
     scores = np.array([answer == gold for answer, gold in zip(predicted, golds, strict=True)], np.float64)
-    types = {name: _part(columns, "types", name, (str,), "text") for name in TYPES}
-    per_type = {f"per_{name}_type": mean_by(scores, kinds) or {} for name, kinds in types.items()}
-    halves = mean_by(scores, ["open" if name == "query" else "binary" for name in types["structural"]]) or {}
+    per_type = {f"per_{name}_type": mean_by(scores, columns.texts(name)) or {} for name in TYPES}
+    halves = mean_by(scores, ["open" if name == "query" else "binary" for name in columns["structural"]]) or {}
     consistent, missing = None, 0
     if consistency is not False:
         consistent, missing = _consistency(columns, scores.tolist(), records, answers, bool(consistency))
-    validity, plausibility = _plausible(columns, types["detailed"], choices, ignore_case)
+    validity, plausibility = _plausible(columns, choices, ignore_case)
     grounding = None
     if attentions is not None and scene_graphs is not None:
-        grounding = float(grounding_scores(columns, attentions, scene_graphs).mean()) * 100
+        balanced = {name: records[name] for name in columns["question_ids"]}
+        grounding = float(grounding_scores(balanced, attentions, scene_graphs).mean()) * 100
     elif attentions is not None or scene_graphs is not None:
         given, lacking = ("attentions", "scene_graphs") if scene_graphs is None else ("scene_graphs", "attentions")
         raise InputError(f"{given} without {lacking}: grounding needs both")
@@ -115,8 +110,8 @@ def gqa_score(
         "binary": halves.get("binary"),
         "open": halves.get("open"),
         **per_type,
-        "per_steps": mean_by(scores, _steps(columns)) or {},
-        "per_length": mean_by(scores, [len(text.split()) for text in columns.texts("question")]) or {},
+        "per_steps": mean_by(scores, columns["steps"]) or {},
+        "per_length": mean_by(scores, columns["length"]) or {},
         "consistency": consistent,
         "entailed_missing": missing,
         "validity": validity,
@@ -129,78 +124,96 @@ def gqa_score(
 
 
 def _balanced(records: Mapping[str, Any], answers: Mapping[str, Any]) -> Columns:
-    """The balanced questions' records and predictions, one column per field, None where a record lacks it."""
-    ids, rows = [], []
-    for question_id, record in records.items():
+    """The columns of the balanced questions, in one pass: a million records do not fit into a processor's cache.
+
+    A list or tuple kept for each would make Python's garbage collector go through all records.
+    """
+    names = ("question_ids", "predictions", "answer", *TYPES, "group", "steps", "length", "imageId", "entailed")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    appends = [column.append for column in columns.values()]
+    for name, record in records.items():
         if not isinstance(record, RECORD):
-            raise InputError(f"question {question_id!r} is {shown(record)}, expected a record")
+            raise InputError(f"question {name!r} is {shown(record)}, expected a record")
         balanced = record.get("isBalanced")
-        if not isinstance(balanced, bool):
-            raise InputError(f"question {question_id!r}: isBalanced is {shown(balanced)}, expected True or False")
-        if balanced:
-            ids.append(question_id)
-            rows.append(record)
-    if records and not ids:
+        if balanced is False:
+            continue
+        try:
+            texts = record["answer"], *_types(record["types"]), record["groups"]["global"]
+            numbers = _n_steps(record["semantic"]), len(record["question"].split())
+        except (KeyError, TypeError, AttributeError):
+            balanced = None
+        if not balanced or texts[0] is None:
+            _check(name, record)
+        row = (name, answers.get(name), *texts, *numbers, record.get("imageId"), record.get("entailed"))
+        for append, value in zip(appends, row, strict=True):
+            append(value)
+    if not (ids := columns.pop("question_ids")):
         raise InputError(f"none of the {len(records):,} references is balanced: nothing to score")
-    if lacking := [question_id for question_id in ids if question_id not in answers]:
+    if lacking := [name for name in ids if name not in answers]:
         count = f"{len(lacking):,} of {len(ids):,} balanced questions have none"
         raise InputError(f"question {lacking[0]!r} has no prediction; {count}")
-    fields = {field: [record.get(field) for record in rows] for field in FIELDS}
-    if all(image is None for image in fields["imageId"]):
-        del fields["imageId"]
-    columns = Columns({"predictions": [answers[name] for name in ids]}, ids, **fields)
-    no_answers = "text; GQA's test, challenge and submission files have no answers"
-    columns.check("answer", lambda answer: answer is not None, no_answers)
-    return columns
+    if not any(image is not None for image in columns["imageId"]):
+        del columns["imageId"]
+    return Columns(columns, ids)
 
 
-def _part(columns: Columns, field: str, name: str, kinds: tuple[type, ...], expected: str) -> list[Any]:
-    """One field of the records of a column; raises InputError unless it is of these types."""
-    found = [record.get(name, ...) if isinstance(record, RECORD) else ... for record in columns[field]]
-    for row in (row for row, value in enumerate(found) if not isinstance(value, kinds)):
-        raise columns.wrong(row, field, f"a record whose {name} is {expected}")
-    return found
-
-
-def _steps(columns: Columns) -> list[int]:
-    texts, counts = itemgetter("operation", "argument"), []
-    for row, operations in enumerate(columns["semantic"]):
+def _check(name: str, record: Mapping[str, Any]) -> None:
+    """Raise InputError for the first field of a balanced question's record that is invalid."""
+    text = "text; GQA's test, challenge and submission files have no answers"
+    expected: dict[str, tuple[str, Callable[[Any], object]]] = {
+        "isBalanced": ("True or False", lambda value: isinstance(value, bool)),
+        "answer": (text, lambda value: isinstance(value, str)),
+        "question": ("text", lambda value: isinstance(value, str)),
+        "types": (f"a record whose {', '.join(TYPES)} are text", _types),
+        "groups": ("a record whose global is text or null", itemgetter("global")),
+        "semantic": ("a list of records whose operation and argument are text", _n_steps),
+    }
+    for field, (what, check) in expected.items():
+        value = record.get(field)
         try:
-            steps = list(map(": ".join, map(texts, operations if isinstance(operations, list | tuple) else [None])))
-        except (KeyError, TypeError):  # no list, no record, or no text in it
-            expected = "a list of records whose operation and argument are text"
-            raise columns.wrong(row, "semantic", expected) from None
-        if any(map("\n".join(steps).__contains__, UNCOUNTED_STEPS)):
-            steps = [step for step in steps if not any(map(step.__contains__, UNCOUNTED_STEPS))]
-        counts.append(len(steps))
-    return counts
+            is_valid = check(value) is not False
+        except (KeyError, TypeError):
+            is_valid = False
+        if not is_valid:
+            raise InputError(f"question {name!r}: {field} is {shown(value)}, expected {what}")
 
 
-def _plausible(columns: Columns, detailed: list[str], choices: ById | None, fold: bool) -> tuple[float, ...]:
+_types = itemgetter(*TYPES)
+_step_texts = itemgetter("operation", "argument")
+
+
+def _n_steps(operations: list[Any]) -> int:
+    """The number of operations that do not only request the answer."""
+    steps = list(map(": ".join, map(_step_texts, operations)))
+    text = "\n".join(steps)
+    if any([one in text for one in UNCOUNTED_STEPS]):
+        return sum(not any(one in step for one in UNCOUNTED_STEPS) for step in steps)
+    return len(steps)
+
+
+def _plausible(columns: Columns, choices: ById | None, fold: bool) -> tuple[float, ...]:
     """Validity (the answer fits the question) and plausibility (it occurs in the world) as fractions."""
     if choices is None:
         return 0.0, 0.0
-    known, ids = by_question_id("choices", choices), columns["question_ids"]
-    for name in (one for one in ids if one not in known):
-        expected = "valid and plausible answers for every question"
-        raise InputError(f"question {name!r} is not in choices; expected {expected}")
-    shares = []
-    for name in ("valid", "plausible"):
-        found = [record.get(name) if isinstance(record, RECORD) else None for record in map(known.get, ids)]
-        column = f"{name} in choices"
-        lists = Columns({column: found}, ids)
-        lists.check(column, lambda of: isinstance(of, list | tuple) and {*map(type, of)} <= {str}, "a list of text")
-        pairs = zip(detailed, lists[column], strict=True)
-        accepted = [COMMON_ANSWERS if "Common" in kind else listed for kind, listed in pairs]
-        if fold:
-            accepted = [list(map(str.lower, listed)) for listed in accepted]
-        shares.append(sum(map(contains, accepted, columns["predictions"])) / columns.count)
-    return tuple(shares)
+    known, n_valid, n_plausible = by_question_id("choices", choices), 0, 0
+    for name, kind, answer in zip(columns["question_ids"], columns["detailed"], columns["predictions"], strict=True):
+        try:
+            valid, plausible = known[name]["valid"], known[name]["plausible"]
+        except (KeyError, TypeError):
+            expected = "a record of valid and plausible answers for every question"
+            raise InputError(f"question {name!r} is not in choices; expected {expected}") from None
+        if "Common" in kind:
+            valid = plausible = COMMON_ANSWERS
+        elif fold:
+            valid, plausible = list(map(str.lower, valid)), list(map(str.lower, plausible))
+        n_valid += answer in valid
+        n_plausible += answer in plausible
+    return n_valid / columns.count, n_plausible / columns.count
 
 
 def _chi_square(columns: Columns) -> float:
     """Mean over the groups, weighted by their questions, of the chi-square over their *gold* answers."""
-    groups = _part(columns, "groups", "global", (str, type(None)), "text or null")
+    groups = columns["group"]
     sizes = Counter(group for group in groups if group is not None)
     if not sizes:
         raise InputError("no balanced question has a global group: there are no distributions of answers to compare")
@@ -228,34 +241,27 @@ def _consistency(
         gold, predicted = records[name].get("answer"), answers[name]
         if isinstance(gold, str) and isinstance(predicted, str):
             known[name] = float(gold == predicted)
-    means: list[float] = []
-    missing: set[str] = set()
-    for row, (question_id, listed) in enumerate(zip(columns["question_ids"], columns["entailed"], strict=True)):
-        ids: Sequence[Any] = listed if isinstance(listed, list | tuple) else [None]
-        if not set(map(type, ids)) <= {str}:
-            ids = list(map(text_id, ids))
+    means, missing = list[float](), dict[str, str]()
+    for name, listed in zip(columns["question_ids"], columns["entailed"], strict=True):
+        try:
+            found = [known[other] for other in listed if other != name]
+        except (KeyError, TypeError):
+            ids = list(map(text_id, listed)) if isinstance(listed, list | tuple) else [None]
             if None in ids:
-                raise columns.wrong(row, "entailed", ENTAILED)
-        found = [known.get(other, math.nan) for other in ids if other != question_id]
-        if math.nan in found:
-            lacking = [other for other in ids if other != question_id and other not in known]
-            if demanded:
-                raise _unscorable(lacking[0], columns.where(row), records, answers)
-            missing.update(lacking)
-        elif found and right[row]:
+                expected = "a list of question ids (or set consistency=False)"
+                raise InputError(f"question {name!r}: entailed is {shown(listed)}, expected {expected}") from None
+            found = [known[other] for other in ids if other != name and other in known]
+            missing |= {str(other): name for other in ids if other != name and other not in known}
+        if found and known[name]:
             means.append(sum(found) / len(found))
+    if missing and demanded:
+        name, by = next(iter(missing.items()))
+        what = "record among the references" if name not in records else "prediction" if name not in answers else ""
+        raise InputError(
+            f"question {name!r}, entailed by question {by!r}, has no {what or 'text as answer and prediction'}; "
+            "consistency needs both for every entailed question (or set consistency=False)"
+        )
     return sum(means) / len(means) if means and not missing else None, len(missing)
-
-
-def _unscorable(question_id: str, by: str, records: Mapping[str, Any], answers: Mapping[str, Any]) -> InputError:
-    """The error for an entailed question that cannot be scored."""
-    remedy = "consistency needs both for every entailed question (or set consistency=False)"
-    if question_id not in records or question_id not in answers:
-        what = "prediction" if question_id in records else "record among the references"
-        return InputError(f"question {question_id!r}, entailed by {by}, has no {what}; {remedy}")
-    gold, predicted = records[question_id].get("answer"), answers[question_id]
-    field, value = ("predictions", predicted) if isinstance(gold, str) else ("answer", gold)
-    return InputError(f"question {question_id!r}: {field} is {shown(value)}, expected text")
 
 
 def _run(matched: Matched) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError, shown
-from hf_vqa_mc.scoring.questions import ById, Columns, by_question_id, text_id
+from hf_vqa_mc.scoring.questions import ById, by_question_id
 
 LEAST = 1e-6  # sides of a box are at least that long, so that a box without area lies in the cell of its corner
 
@@ -30,34 +30,36 @@ class AttentionSum(UserWarning):
 WHOLE_IMAGE: Region = (0.0, 0.0, 1.0, 1.0)
 
 
-def grounding_scores(columns: Columns, attentions: ById, scene_graphs: Mapping[Any, Any]) -> NDArray[np.float64]:
+def grounding_scores(
+    records: Mapping[str, Mapping[str, Any]], attentions: ById, scene_graphs: Mapping[Any, Any]
+) -> NDArray[np.float64]:
     """The attention on the regions that question and full answer point to, float64 (questions,).
 
     A cell or box counts by the share of its area inside; a region that is pointed to twice counts twice; a question
     that points nowhere scores 0. As in the official program, the whole image counts once if an operation has a field
     ``scene``; the operations of GQA's own files have none.
 
-    The columns include `annotations`, `semantic` and `imageId`; scene graphs are by image id. The attentions of all
-    questions are either square maps of numbers, float (n, n) of any n, ``map[i][j]`` with i along x; or lists of
-    attended boxes, float (n, 5): left, top, right and bottom edge in [0, 1] of the image, and the attention. Boxes are
-    the branch ``--objectFeatures`` of the official program (Hudson and Manning 2019, section 4.4), which as published
-    reads a name that is not defined.
+    ``records`` are GQA's balanced questions by id, scene graphs by image id. The attentions of all questions are
+    either square maps of numbers, float (n, n) of any n, ``map[i][j]`` with i along x; or lists of attended boxes,
+    float (n, 5): left, top, right and bottom edge in [0, 1] of the image, and the attention. Boxes are the branch
+    ``--objectFeatures`` of the official program (Hudson and Manning 2019, section 4.4), which as published reads a
+    name that is not defined.
     """
     given = by_question_id("attentions", attentions, "attention")
-    regions = _regions(columns, scene_graphs)
-    for row in (row for row, name in enumerate(columns["question_ids"]) if name not in given):
-        raise InputError(f"{columns.where(row)} has no attention; expected a map or boxes for every balanced question")
-    names, locations = columns["question_ids"], [columns.where(row) for row in range(columns.count)]
-    found, are_boxes = checked_attentions([given[name] for name in names], locations)
+    regions = _regions(records, scene_graphs)
+    for name in (name for name in records if name not in given):
+        raise InputError(f"question {name!r} has no attention; expected a map or boxes for every balanced question")
+    locations = [f"question {name!r}" for name in records]
+    found, are_boxes = checked_attentions([given[name] for name in records], locations)
     weights = [one[:, 4] if are_boxes else one for one in found]
     odd = [row for row, one in enumerate(weights) if one.min() < 0 or abs(one.sum() - 1) > TOLERANCE]
     if odd:
         text = (
             f"the attention of {len(odd):,} questions is negative or does not sum to 1, so the grounding is no share "
-            f"of attention: the weights of {columns.where(odd[0])} sum to {weights[odd[0]].sum():.4g}"
+            f"of attention: the weights of {locations[odd[0]]} sum to {weights[odd[0]].sum():.4g}"
         )
         warnings.warn(AttentionSum(text), stacklevel=3)
-    scores = np.zeros(columns.count)
+    scores = np.zeros(len(records))
     if are_boxes:
         for row, boxes in enumerate(found):
             shares = inside(boxes[:, :4], np.array(regions[row], np.float64).reshape(-1, 4))
@@ -112,43 +114,33 @@ def _inside_image(boxes: NDArray[np.float64]) -> bool:
     return bool(((edges >= 0) & (edges <= 1)).all() and (edges[:, :2] <= edges[:, 2:]).all())
 
 
-def _regions(columns: Columns, scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
-    if not isinstance(scene_graphs, Mapping):
-        raise InputError(f"scene_graphs is {type(scene_graphs).__name__}, expected a mapping by image id")
+def _regions(records: Mapping[str, Mapping[str, Any]], scene_graphs: Mapping[Any, Any]) -> list[list[Region]]:
     graphs = {str(image_id): graph for image_id, graph in scene_graphs.items()}
-    images = columns.groups("imageId")
-    if images is None:
-        raise InputError("references have no imageId, which identifies the scene graph")
     regions: dict[str, dict[str, Region]] = {}
     found = []
-    for row, image in enumerate(images):
+    for question, record in records.items():
+        image = str(record.get("imageId"))
         if image not in regions:
             if image not in graphs:
-                raise InputError(f"{columns.where(row)}: image {image!r} has no scene graph; add it to scene_graphs")
+                raise InputError(f"question {question!r}: image {image!r} has no scene graph; add it to scene_graphs")
             width, height = graphs[image]["width"], graphs[image]["height"]
             regions[image] = {
                 str(name): (one["x"] / width, one["y"] / height, (one["x"] + one["w"]) / width,
                             (one["y"] + one["h"]) / height)
                 for name, one in graphs[image]["objects"].items()
             }  # fmt: skip
-        pointed = _pointed_to(columns, row)
+        try:
+            pointed = [str(pointer) for name in POINTING for pointer in record["annotations"][name].values()]
+        except (KeyError, TypeError, AttributeError):
+            given = shown(record.get("annotations"))
+            raise InputError(
+                f"question {question!r}: annotations is {given}, expected a record whose {' and '.join(POINTING)} "
+                "map words to object ids"
+            ) from None
         for name in (name for name in pointed if name not in regions[image]):
-            raise InputError(f"{columns.where(row)}: object {name!r} of image {image!r} is not in its scene graph")
-        whole = [WHOLE_IMAGE] if any(SCENE in operation for operation in columns["semantic"][row]) else []
+            raise InputError(f"question {question!r}: object {name!r} of image {image!r} is not in its scene graph")
+        whole = [WHOLE_IMAGE] if any(SCENE in operation for operation in record["semantic"]) else []
         found.append([regions[image][name] for name in pointed] + whole)
-    return found
-
-
-def _pointed_to(columns: Columns, row: int) -> list[str]:
-    annotations = columns["annotations"][row]
-    found = []
-    for name in POINTING:
-        pointers = annotations.get(name) if isinstance(annotations, Mapping) else None
-        ids = [text_id(pointer) for pointer in pointers.values()] if isinstance(pointers, Mapping) else [None]
-        known = [object_id for object_id in ids if object_id is not None]
-        if len(known) < len(ids):
-            raise columns.wrong(row, "annotations", f"a record whose {name} is a mapping of words to object ids")
-        found += known
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.json_stream import first_character, object_items
 from hf_vqa_mc.io.packed import opened, text_lines
-from hf_vqa_mc.io.records import Records, check_texts, read_records
+from hf_vqa_mc.io.records import Records, read_records
 
 if TYPE_CHECKING:
     from hf_vqa_mc.scoring.scheme import Annotations
@@ -70,13 +70,12 @@ def read_vocabulary(path: Path, annotations: "Annotations | None" = None) -> lis
     """Read a model's answers: csv of ``answer,index`` as TDIUC's answer key, or a json list of text."""
     if first_character(path) == "[":
         answers: list[Any] = [answer for records in read_records(path) for answer in records.rows]
-        check_texts(answers, lambda number: f"{path}, record {number + 1}")
+        for number, answer in enumerate(answers, 1):
+            if not isinstance(answer, str):
+                raise InputError(f"{path}, record {number}: expected text, found {shown(answer)}")
         return answers
-    with opened(path) as (stream, location):
-        try:
-            rows = [row for row in csv.reader(text_lines(stream, location), strict=True) if row]
-        except csv.Error as error:
-            raise InputError(f"{path}: not CSV ({error}); expected answer,index or a JSON list") from None
+    with opened(path) as stream:
+        rows = [row for row in csv.reader(text_lines(stream, str(path))) if row]
     rows = rows[1:] if rows[:1] == [["answer", "index"]] else rows
     for number, row in enumerate(rows, 1):
         if len(row) != 2 or not row[1].strip().isdigit():

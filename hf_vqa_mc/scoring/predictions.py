@@ -9,6 +9,7 @@ VLMEvalKit: the dataset's columns (index, question, A, B, ..., answer) and ``pre
 import csv
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -85,66 +86,69 @@ def read_predictions(source: Any, id_column: str | None = None, answer_column: s
     frame, a ``Dataset``, or a list, array or Series of answers in the order of the rows. Columns are by default one of
     `ID_COLUMNS` and one of `ANSWER_COLUMNS`; ``a.0.b`` is a field in the first entry of the list in column a.
     """
-    is_file = isinstance(source, str | Path)
-    form, read = _of_file(Path(source).expanduser()) if is_file else _of_objects(source)
-    location = str(Path(source).expanduser()) if is_file else "predictions"
-    if not len(read):
+    if isinstance(source, str | Path):
+        location = str(Path(source).expanduser())
+        form, records = _of_file(Path(location))
+    else:
+        location, (form, records) = "predictions", _of_objects(source)
+    if not len(records):
         raise InputError(f"{location}: found no predictions")
-    records, id_name, answer_name, types, of_harness = _layout(form, read, id_column, answer_column)
-    rows = [
-        {**row, id_name: _whole(row[id_name])} if isinstance(row, dict) and type(row.get(id_name)) is float else row
-        for row in records.rows
-    ]  # ids of data frames may be floating point
-    records = Records(rows, records.location)
-    found = _answers(records, answer_name, types, form in ("csv", "tsv", "xlsx") and not of_harness)
-    answers, scores, repeated = dict[str, Answer](), dict[str, Any](), dict[str, None]()
-    for name, answer, record in zip(records.ids(id_name), found, records.rows, strict=True):
-        if name in answers:
-            repeated[name] = None
-        answers[name] = answer
-        if SCORES_COLUMN in record:
-            scores[name] = record[SCORES_COLUMN]
-    return Predictions(location, answers, tuple(repeated), scores, form == "answers")
-
-
-def _layout(
-    form: str, records: Records, id_column: str | None, answer_column: str | None
-) -> tuple[Records, str, str, frozenset[type], bool]:
-    """The rows as records, the columns of ids and of answers, the answers' types, and whether a harness wrote them."""
-    if form in ("mapping", "answers"):
-        value = records.rows[0]["answer"]
-        fields = set(value) if isinstance(value, dict) else set()
-        written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, map(str, fields)))
-        if not fields or not (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
-            for row in (row for row, pair in enumerate(records.rows) if isinstance(pair["answer"], dict | list)):
-                expected = f"expected an object question id -> answer, found {shown(records.rows[row]['answer'])}"
-                remedy = 'give a list of records (pandas: orient="records") or only the answers'
-                raise InputError(f"{records.location(row)}: {expected}; {remedy}; {_SWAPPED}")
-            return records, "question_id", "answer", _TEXT | _INDEX, False
-        pairs = zip(records.inner("answer").rows, records.rows, strict=True)
-        records = Records([{**answer, _KEY: pair["question_id"]} for answer, pair in pairs], records.location)
-        id_column = id_column or _KEY
+    if form == "mapping":
+        records, id_column = _of_mapping(records, id_column, answer_column)
     record = records.rows[0]
     if not isinstance(record, dict):
         raise InputError(f"{records.location(0)}: expected a record such as a JSON object, found {shown(record)}")
-    is_samples = record.keys() >= {_ROW_NUMBER, _RESPONSES}
-    if answer_column is None and (is_samples or record.keys() >= {"index", "prediction"}):
-        of_harness = _samples if is_samples else _vlmevalkit
-        return of_harness(records, id_column), "question_id", "prediction", _TEXT | _INDEX, True
-    nested = [name for name in (id_column, answer_column) if name and "." in name and name not in record]
-    if not answer_column:
-        nested += [name for name in NESTED_ANSWERS if isinstance(_inner(record, name), str)]
-    if nested:
-        rows = [{**row, **{name: _inner(row, name) for name in nested}} if isinstance(row, dict) else row
-                for row in records.rows]  # fmt: skip
-        records = Records(rows, records.location)
-    name = _column(records, id_column, ID_COLUMNS, "question ids", "--id-column")
-    answer = _column(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column")
-    has_choices = {"choices", "options"} & records.rows[0].keys() or {"A", "B"} <= records.rows[0].keys()
-    if has_choices and not answer_column and answer in ("answer", "label"):
-        remedy = f"if they are predictions, add --answer-column {answer}; PREDICTIONS comes first, then DATASET"
-        raise InputError(f"{records.location(0)}: next to choices, {answer!r} may hold the correct answers; {remedy}")
-    return records, name, answer, {"answer": _TEXT, "label": _INDEX}.get(answer, _TEXT | _INDEX), False
+    harness = next((read for fields, read in _HARNESSES if not answer_column and record.keys() >= fields), None)
+    if harness is not None:
+        records, id_column, answer_column = harness(records, id_column), "question_id", "prediction"
+    else:
+        records = _with_nested(records, id_column, answer_column)
+        id_column = _column(records, id_column, ID_COLUMNS, "question ids", "--id-column")
+        given, answer_column = (
+            answer_column,
+            _column(records, answer_column, ANSWER_COLUMNS, "answers", "--answer-column"),
+        )
+        has_choices = {"choices", "options"} & record.keys() or {"A", "B"} <= record.keys()
+        if has_choices and not given and answer_column in ("answer", "label"):
+            remedy = f"if they are predictions, add --answer-column {answer_column}; {_SWAPPED.partition('? ')[2]}"
+            found = f"next to choices, {answer_column!r} may hold the correct answers"
+            raise InputError(f"{records.location(0)}: {found}; {remedy}")
+    ids = Records([{id_column: _whole(one)} for one in records.column(id_column)], records.location).ids(id_column)
+    found_answers = _answers(records, answer_column, form in ("csv", "tsv", "xlsx") and harness is None)
+    answers = dict(zip(ids, found_answers, strict=True))
+    repeated = tuple(name for name, count in Counter(ids).items() if count > 1) if len(answers) < len(ids) else ()
+    rows = zip(ids, records.rows, strict=True)
+    scores = {name: record[SCORES_COLUMN] for name, record in rows if SCORES_COLUMN in record}
+    return Predictions(location, answers, repeated, scores, form == "answers")
+
+
+def _of_mapping(records: Records, id_column: str | None, answer_column: str | None) -> tuple[Records, str | None]:
+    """The records of an object id -> record, or of id -> answer as they are, and the column of ids."""
+    value = records.rows[0]["prediction"]
+    fields = set(value) if isinstance(value, dict) else set()
+    written = answer_column or "prediction" in fields or any(map(OTHER_ANSWERS.fullmatch, map(str, fields)))
+    if fields and (written or (fields & {*ANSWER_COLUMNS} and not PUBLISHED & fields)):
+        pairs = zip(records.inner("prediction").rows, records.rows, strict=True)
+        rows = [{**answer, _KEY: pair["question_id"]} for answer, pair in pairs]
+        return Records(rows, records.location), id_column or _KEY
+    for row in (row for row, pair in enumerate(records.rows) if isinstance(pair["prediction"], dict | list)):
+        expected = f"expected an object question id -> answer, found {shown(records.rows[row]['prediction'])}"
+        remedy = 'give a list of records (pandas: orient="records") or only the answers'
+        raise InputError(f"{records.location(row)}: {expected}; {remedy}; {_SWAPPED}")
+    return records, id_column
+
+
+def _with_nested(records: Records, *columns: str | None) -> Records:
+    """The records with columns such as ``a.0.b``, for a field within another one."""
+    record = records.rows[0]
+    nested = [name for name in columns if name and "." in name and name not in record]
+    nested += [name for name in NESTED_ANSWERS if not columns[-1] and isinstance(_inner(record, name), str)]
+    if not nested:
+        return records
+    rows = [
+        row | {name: _inner(row, name) for name in nested} if isinstance(row, dict) else row for row in records.rows
+    ]
+    return Records(rows, records.location)
 
 
 def _inner(value: Any, name: str) -> Any:  # noqa: ANN401  any JSON value
@@ -171,20 +175,18 @@ def _column(records: Records, given: str | None, known: Sequence[str], what: str
     if found:
         several = " and ".join(map(repr, found))
         raise InputError(f"{location}: both {several} may hold {what}; choose one with {option}")
-    listed = ", ".join(map(repr, fields[:20])) or "none"
-    if given:
-        raise InputError(f"{location}: no column {given!r} ({option}); found {listed}")
-    nested = [name for name, value in records.rows[0].items() if isinstance(value, dict | list)]
-    remedy = f"give it with {option}" + (f", as {nested[0]}.NAME or {nested[0]}.0 if within one" if nested else "")
+    remedy = f"give it with {option}, such as {option} a.0.b for a field within another one"
     remedy += f"; {_SWAPPED}" if PUBLISHED & set(fields) else ""
     if known is ID_COLUMNS and location.startswith("predictions,"):
         remedy += ", or give the answers alone, in the order of the rows, as a list"
-    raise InputError(f"{location}: no column of {what}: expected {', '.join(known)}, found {listed}; {remedy}")
+    expected = repr(given) if given else ", ".join(known)
+    found_fields = ", ".join(map(repr, fields[:20])) or "none"
+    raise InputError(f"{location}: no column of {what}: expected {expected}, found {found_fields}; {remedy}")
 
 
-def _answers(records: Records, column: str, types: frozenset[type], from_csv: bool) -> list[Answer]:
+def _answers(records: Records, column: str, from_csv: bool) -> list[Answer]:
     """The answers; in CSV, which has only text, those of a column of indices are converted to integers."""
-    values = records.column(column)
+    values, types = records.column(column), {"answer": _TEXT, "label": _INDEX}.get(column, _TEXT | _INDEX)
     if from_csv and "" in values:
         expected = "an answer (CSV cannot distinguish a missing answer from empty text; JSON can)"
         raise records.unexpected(values.index(""), column, expected, "")
@@ -268,6 +270,10 @@ def _text(cell: Any) -> str:  # noqa: ANN401  a cell of a table
     return "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell).removesuffix(GUARD)
 
 
+_HARNESSES = (({_ROW_NUMBER, _RESPONSES}, _samples), ({"index", "prediction"}, _vlmevalkit))
+"""Fields by which the files of harnesses are recognised, and their readers."""
+
+
 def _of_objects(source: Any) -> tuple[str, Records]:  # noqa: ANN401  rows, a table, a mapping or answers
     """The form, a key of `_READERS`, "answers" or "records", and the rows."""
     is_frame = hasattr(source, "index") and hasattr(source, "to_dict")  # of pandas, or a Series
@@ -304,7 +310,7 @@ def _of_file(path: Path) -> tuple[str, Records]:
 
 def _mapped(pairs: Iterable[tuple[str, Any]]) -> _Rows:
     """The pairs of an object id -> answer as rows."""
-    return ((repr(name), {"question_id": name, "answer": value}) for name, value in pairs)
+    return ((repr(name), {"question_id": name, "prediction": value}) for name, value in pairs)
 
 
 def _records(rows: _Rows, location: str) -> Records:
@@ -336,25 +342,23 @@ def _format(path: Path) -> str:
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a csv or tsv file with their line numbers; the delimiter is that of most columns in the header."""
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    with opened(path) as (stream, location):
-        lines = text_lines(stream, location)
+    with opened(path) as stream:
+        lines = text_lines(stream, str(path))
         first = next(lines, "")
-        reader = csv.reader(chain([first], lines), strict=True, delimiter=max(",;\t|", key=first.count))
+        delimiter = max(",;\t|", key=first.count)
+        reader = csv.DictReader(chain([first], lines), strict=True, delimiter=delimiter)
         try:
-            rows = filter(None, reader)
-            header = next(rows, None)
-            if header is None:
-                raise InputError(f"{path}: the file is empty; expected a header and predictions")
-            if len(set(header)) < len(header):
-                raise InputError(f"{path}, line 1: duplicate column names in {shown(header)}")
-            for cells in rows:
-                if len(cells) != len(header):
-                    found = f"{len(cells)}; put text with {reader.dialect.delimiter!r} in double quotes"
-                    expected = f"{len(header)} cells, as in the header"
-                    raise InputError(f"{path}, line {reader.line_num}: expected {expected}, found {found}")
-                yield reader.line_num, dict(zip(header, cells, strict=True))
+            header = list(reader.fieldnames or ())
+            if not header or len(set(header)) < len(header):
+                found = f"duplicate column names in {shown(header)}" if header else "the file is empty"
+                raise InputError(f"{path}, line 1: {found}; expected a header and predictions")
+            for row in reader:
+                if None in row or None in row.values():
+                    expected = f"{len(header)} cells, as in the header; put text with {delimiter!r} in double quotes"
+                    raise InputError(f"{path}, line {reader.reader.line_num}: expected {expected}")
+                yield reader.reader.line_num, row
         except csv.Error as error:
-            raise InputError(f"{path}, line {reader.line_num}: not CSV: {error}") from None
+            raise InputError(f"{path}, line {reader.reader.line_num}: not CSV: {error}") from None
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -363,9 +367,8 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     try:
         with unpacked(path) as stream:
-            content = pa.py_buffer(stream.read())
-        with parquet.ParquetFile(pa.BufferReader(content)) as file:
-            yield from enumerate((row for batch in file.iter_batches() for row in batch.to_pylist()), 1)
+            table = parquet.read_table(pa.BufferReader(stream.read()))
+        yield from enumerate((row for batch in table.to_batches() for row in batch.to_pylist()), 1)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{path}: cannot be read as parquet ({reason}); write it again") from error

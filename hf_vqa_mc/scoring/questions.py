@@ -101,7 +101,7 @@ def is_whole(value: object) -> bool:
 
 
 def as_list(name: str, column: object) -> list[Any]:
-    """The values of a list, or of an array of numpy, torch, pandas, pyarrow or datasets; arrays among them as lists.
+    """The values of a list or array of numpy, torch, pandas, pyarrow or datasets, with Python's lists and numbers.
 
     Raises InputError, with the column's name, if it is neither.
 
@@ -112,9 +112,9 @@ def as_list(name: str, column: object) -> list[Any]:
     listed = method() if method else column
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes | bytearray | memoryview):
         raise InputError(f"{name} is {type(column).__name__}, expected a list")
-    if not any(issubclass(kind, np.ndarray) for kind in set(map(type, listed))):
+    if not any(hasattr(kind, "tolist") for kind in set(map(type, listed))):
         return listed if isinstance(listed, list) else list(listed)
-    return [value.tolist() if isinstance(value, np.ndarray) else value for value in listed]
+    return [value.tolist() if hasattr(value, "tolist") else value for value in listed]
 
 
 def by_question_id(name: str, given: ById, field: str | None = None, once: bool = False) -> dict[str, Any]:
@@ -131,27 +131,25 @@ def by_question_id(name: str, given: ById, field: str | None = None, once: bool 
     if isinstance(given, Mapping):
         if set(map(type, given)) <= {str}:
             return dict(given)
-        pairs = [(f"{name}: a key", key, value) for key, value in given.items()]
-    else:
-        pairs = []
-        for row, record in enumerate(given):
-            id_field = next((one for one in ID_FIELDS if isinstance(record, RECORD) and one in record), None)
-            if id_field is None:
-                expected = f"a record with {' or '.join(ID_FIELDS)}"
-                raise InputError(f"{name}, row {row + 1}, is {shown(record)}, expected {expected}")
-            question_id = text_id(record[id_field])
-            if field is not None and question_id is not None and field not in record:
-                raise InputError(f"{name}, row {row + 1}: question {question_id!r} has no {field}")
-            content = record if field is None else record.get(field)
-            pairs.append((f"{name}, row {row + 1}: {id_field}", record[id_field], content))
+        field = field or "record"
+        given = ({ID_FIELDS[0]: key, field: value} for key, value in given.items())
     found: dict[str, Any] = {}
-    for where, key, value in pairs:
-        question_id = text_id(key)
+    for row, record in enumerate(given, 1):
+        key: object = ...
+        if isinstance(record, RECORD):
+            key = record.get(ID_FIELDS[0], ...)
+            key = record.get(ID_FIELDS[1], ...) if key is ... else key
+        if key is ...:
+            expected = f"a record with {' or '.join(ID_FIELDS)}"
+            raise InputError(f"{name}, row {row}, is {shown(record)}, expected {expected}")
+        question_id = key if type(key) is str else text_id(key)
         if question_id is None:
-            raise InputError(f"{where} is {shown(key)}, expected text or a whole number")
+            raise InputError(f"{name}, row {row}: its question's id is {shown(key)}, expected text or a whole number")
+        if field is not None and field not in record:
+            raise InputError(f"{name}, row {row}: question {question_id!r} has no {field}")
         if once and question_id in found:
             raise InputError(f"question {question_id!r} occurs more than once in {name}")
-        found[question_id] = value
+        found[question_id] = record if field is None else record[field]
     return found
 
 

@@ -4,11 +4,8 @@ Rows stay in memory: in the Arrow files of ``evaluate``, 1.7 would become 1, and
 """
 
 import inspect
-import json
-import math
 import re
 from collections.abc import Mapping
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -20,9 +17,6 @@ from hf_vqa_mc.scoring import SCHEMES as SCHEMES
 from hf_vqa_mc.scoring.metric_folders import metric_folder
 from hf_vqa_mc.scoring.questions import as_list, check_lengths
 from hf_vqa_mc.scoring.scheme import Scheme
-
-_SCALARS = frozenset({str, int, bool, float, type(None)})
-_DEEPEST = 20  # levels of nested values that are checked together
 
 
 class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
@@ -68,7 +62,7 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
             predictions, references = ([] if rows is None else rows for rows in (predictions, references))
         given = {name: column for name, column in columns.items() if column is not None}
         given = {"predictions": predictions, "references": references, **given}
-        batch = {name: _plain_values(name, as_list(name, column)) for name, column in given.items()}
+        batch = {name: as_list(name, column) for name, column in given.items()}
         if not self.scheme.joined_by_id:
             check_lengths(batch)
         if not any(batch.values()):
@@ -110,41 +104,6 @@ class SchemeMetric(evaluate.Metric):  # type: ignore[misc]
 def metric(name: str) -> type[SchemeMetric]:
     """The class of a scheme's metric, named as `evaluate` names it."""
     return type(name.title().replace("_", ""), (SchemeMetric,), {"scheme": SCHEMES[name]})
-
-
-def _is_plain(level: list[Any]) -> bool:
-    """Whether JSON would keep these values as they are; False if unknown."""
-    for _ in range(_DEEPEST):
-        kinds = set(map(type, level))
-        if float in kinds and not all(math.isfinite(value) for value in level if type(value) is float):
-            return False
-        if not kinds <= _SCALARS | {list, dict}:
-            return False
-        if kinds <= _SCALARS:
-            return True
-        records = chain.from_iterable(value.values() for value in level if type(value) is dict)
-        level = [*chain.from_iterable(value for value in level if type(value) is list), *records]
-    return False
-
-
-def _plain_values(name: str, column: list[Any]) -> list[Any]:
-    """A column's values as JSON keeps them, arrays of numpy and torch as lists; InputError if it cannot."""
-
-    def plain(value: object) -> Any:  # noqa: ANN401  any JSON value
-        return json.loads(json.dumps(value, allow_nan=False, default=lambda array: array.tolist()))
-
-    if _is_plain(column):  # several times faster than JSON
-        return column
-    try:
-        return plain(column)  # type: ignore[no-any-return]
-    except (ValueError, TypeError, AttributeError):
-        for row, value in enumerate(column, 1):
-            try:
-                plain(value)
-            except (ValueError, TypeError, AttributeError) as error:
-                expected = "expected text, finite numbers, lists or records"
-                raise InputError(f"row {row} of this batch: {name}: {error}; {expected}") from None
-        raise
 
 
 def _feature(kind: Any) -> Any:  # noqa: ANN401  nested lists and dicts of type names

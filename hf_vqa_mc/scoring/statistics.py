@@ -105,11 +105,9 @@ class Accuracy(TypedDict):
 
 def accuracy(scores: NDArray[np.float64], clusters: Sequence[str] | None) -> Accuracy:
     """The mean score with its standard error and interval."""
-    return {
-        "accuracy": float(scores.mean()),
-        "stderr": standard_error(scores, clusters),
-        "interval": mean_interval(scores, clusters),
-    }
+    cluster = None if clusters is None else numbered(clusters)[1]
+    error, interval = standard_error(scores, cluster), mean_interval(scores, cluster)
+    return {"accuracy": float(scores.mean()), "stderr": error, "interval": interval}
 
 
 def mean_of_each(

@@ -1,15 +1,11 @@
 """Scores as tables of percentages."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+from hf_vqa_mc.text.tables import TextTable
 
-NARROW = 60  # terminal width up to which tables have no padding
-NAME_WIDTH = 8  # minimum width of folded names
 MOST_TYPES = 15  # maximum number of types in a table, most frequent first
 IN_JSON = "in --json/--output"
 
@@ -26,35 +22,18 @@ class Line(NamedTuple):
 
 
 class ScoreTable(NamedTuple):
-    """The scores of a scheme; `rich` folds its names in a narrow terminal, and never cuts numbers."""
+    """The scores of a scheme."""
 
     lines: list[Line]
     other: str = ""  # heading of an additional column; "" for none
     missing: Mapping[str, str] = {}  # scores that were not computed, and their missing inputs
     title: str = ""
 
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
-        from rich.table import Table
-        from rich.text import Text
-
-        headings = [("%", "score"), ("95% interval", "interval"), (self.other, "other"), ("questions", "questions")]
-        kept = [(heading, field) for heading, field in headings if any(getattr(line, field) for line in self.lines)]
-        around = 1 if options.max_width > NARROW else 0
-        table = Table(padding=(0, around))
-        table.add_column("", overflow="fold")
-        needed = NAME_WIDTH + (2 * around + 1) * (1 + len(kept)) + 1
-        for heading, field in kept:
-            table.add_column(heading, justify="right", no_wrap=True)
-            needed += max(len(heading), *(len(getattr(line, field)) for line in self.lines))
-        for group, lines in groupby(self.lines, key=lambda line: line.group):
-            table.add_section()
-            if group:
-                table.add_row(group, style="bold")
-            for line in lines:
-                name = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line.name)
-                table.add_row(Text(name), *(getattr(line, field) for _, field in kept))
-        table.width = needed if options.max_width < needed else None
-        yield table
+    def __rich__(self) -> TextTable:
+        names, *columns, groups = zip(*self.lines, strict=True)
+        headings = ("%", "95% interval", self.other, "questions")
+        cells = {name: list(column) for name, column in zip(headings, columns, strict=True) if any(column)}
+        return TextTable({"": list(names), **cells}, [""], groups)
 
 
 def line(

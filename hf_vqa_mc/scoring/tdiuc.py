@@ -7,7 +7,6 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.io.records import check_texts
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
 from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
@@ -167,7 +166,8 @@ def _known_golds(
         return golds
     is_set = isinstance(answer_vocabulary, Set | Mapping)
     listed = list(answer_vocabulary) if is_set else as_list("answer_vocabulary", answer_vocabulary)
-    check_texts(listed, lambda number: f"answer_vocabulary, answer {number}")
+    if not all(isinstance(answer, str) for answer in listed):
+        raise InputError("answer_vocabulary has values that are not text")
     known = frozenset(map(str.lower, listed) if fold else listed)
     for row in (row for row, answer in enumerate(answers) if answer not in known):
         raise columns.wrong(row, "predictions", f"one of the {len(known):,} answers of answer_vocabulary")

@@ -37,7 +37,7 @@ class EmbeddingFamily(NamedTuple):
 def _by_words(vectors: WordVectors, texts: Sequence[str]) -> Embeddings:
     """The mean of each text's word vectors; words are those of `normalisation.words`."""
     numbers, starts, words = numbered_words(*comparable_texts(pa.array(list(texts), pa.large_string())))
-    return _sums(vectors.rows(texts_of(words))[0], numbers, starts)
+    return _embeddings(sums(vectors.rows(texts_of(words))[0], numbers, starts))
 
 
 def _by_tokens(table: NDArray[np.float32], tokenizer: Any, texts: Sequence[str]) -> Embeddings:  # noqa: ANN401
@@ -47,7 +47,7 @@ def _by_tokens(table: NDArray[np.float32], tokenizer: Any, texts: Sequence[str])
         batch = [text.strip().lower() for text in texts[first : first + _AT_A_TIME]]
         parts += [one.ids for one in tokenizer.encode_batch(batch, add_special_tokens=False)]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return _sums(table, np.fromiter(chain.from_iterable(parts), np.int64, int(starts[-1])), starts)
+    return _embeddings(sums(table, np.fromiter(chain.from_iterable(parts), np.int64, int(starts[-1])), starts))
 
 
 @lru_cache(maxsize=1)
@@ -82,12 +82,16 @@ def embedding_families(vectors: WordVectors | None = None) -> list[EmbeddingFami
     return [*families, token_vectors(Path(installed.submodule_search_locations[0]))]
 
 
-def _sums(table: NDArray[np.float32], numbers: NDArray[np.integer], starts: NDArray[np.int64]) -> Embeddings:
-    """The normalised sums of the vectors of each text's tokens, and a last row of zeros."""
+def sums(table: NDArray[np.float32], numbers: NDArray[np.integer], starts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The sums of the vectors of each text's tokens, float32 (texts, dimensions)."""
     from scipy.sparse import csr_array
 
     counts = csr_array((np.ones(len(numbers), np.float32), numbers, starts), shape=(len(starts) - 1, len(table)))
-    return normalised(np.vstack([counts @ table, np.zeros((1, table.shape[1]), np.float32)]))
+    return np.asarray(counts @ table)
+
+
+def _embeddings(totals: NDArray[np.float32]) -> Embeddings:
+    return normalised(np.vstack([totals, np.zeros((1, totals.shape[1]), np.float32)]))
 
 
 def normalised(vectors: NDArray[np.floating]) -> Embeddings:

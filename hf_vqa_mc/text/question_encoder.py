@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.hub_folder import first_line
-from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words
+from hf_vqa_mc.text.embeddings import sums
+from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, texts_of
 from hf_vqa_mc.text.word_vectors import WordVectors
 
 BATCH, MOST_TOKENS = 256, 128  # texts per batch, and maximum number of tokens of a text; what follows is not read
@@ -76,10 +77,7 @@ class TextEncoder:
 def averaged(texts: pa.Array, vectors: WordVectors) -> Vectors:
     """The average word vector of each text, float32 (texts, dimensions), with mean square 1 or 0."""
     words, starts, vocabulary = numbered_words(*comparable_texts(texts))
-    of_words, _ = vectors.rows(vocabulary.to_pylist())
-    total = np.zeros((len(texts), of_words.shape[1]), np.float32)
-    np.add.at(total, np.repeat(np.arange(len(texts)), np.diff(starts)), of_words[words])
-    return _scaled(total)
+    return _scaled(sums(vectors.rows(texts_of(vocabulary))[0], words, starts))
 
 
 def _scaled(vectors: Vectors) -> Vectors:

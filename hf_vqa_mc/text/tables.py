@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -12,16 +14,17 @@ from hf_vqa_mc.text.markdown import one_line, plain
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.table import Table
 
-FOLDED = 12  # width above which a word of a heading is folded at its underscores
+FOLDED = 12  # width above which a word of a heading is folded at its underscores, and below which texts are not
+NARROW, WIDEST = 60, 1000  # terminal width up to which tables have no padding, and up to which they grow
 
 
 class TextTable(NamedTuple):
-    """Columns of text; in a narrow terminal with intervals below their numbers, then with a table for each row."""
+    """Columns of text. Numbers are never folded; where they need it, the table is wider than the terminal."""
 
     columns: Mapping[str, list[str]]
-    texts: Collection[str]  # columns of text, on the left; the others are numbers, on the right, and never folded
+    texts: Collection[str]  # columns of text, on the left; the others are numbers, on the right
+    groups: Sequence[str] = ()  # heading of each row's group in terminals, "" for none
 
     @classmethod
     def of(cls, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> "TextTable":
@@ -32,36 +35,25 @@ class TextTable(NamedTuple):
         from rich.table import Table
         from rich.text import Text
 
-        for table in (self._table(console, stacked=False), self._table(console, stacked=True)):
-            if console.measure(table, options=options.update(max_width=1000)).minimum <= options.max_width:
-                yield table
-                return
-        for row in zip(*self.columns.values(), strict=True):
-            table = Table(show_header=False)
-            for name, cell in zip(self.columns, row, strict=True):
-                table.add_row(Text(name), Text(cell))
-            yield table
-
-    def _table(self, console: "Console", stacked: bool) -> "Table":
-        """A table whose headings of numbers have a word per line."""
-        from rich.measure import measure_renderables
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(padding=(0, 0 if stacked else 1))
-        cells = []
+        table = Table(padding=(0, 1 if options.max_width > NARROW else 0))
         for name, column in self.columns.items():
             is_text = name in self.texts
             words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
-            heading = Text(name if is_text else "\n".join(words))
-            cells.append([Text(one.replace(" (", "\n(") if stacked and not is_text else one) for one in column])
-            width = max(measure_renderables(console, console.options, [heading, *cells[-1]]).maximum, 1)
+            heading = name if is_text else "\n".join(words)
+            least = max(map(len, [*heading.split("\n"), *column]))
+            least = min(least, FOLDED) if is_text else least
             justify: Literal["left", "right"] = "left" if is_text else "right"
-            least = min(width, FOLDED) if is_text else width
-            table.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text, min_width=least)
-        for row in zip(*cells, strict=True):
-            table.add_row(*row)
-        return table
+            table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=not is_text, min_width=least)
+        rows = zip(*self.columns.values(), strict=True)
+        for group, lines in groupby(zip(self.groups or repeat(""), rows, strict=False), key=itemgetter(0)):
+            table.add_section()
+            if group:
+                table.add_row(group, style="bold")
+            for _, cells in lines:
+                table.add_row(*map(Text, map(one_line, cells)))
+        least = console.measure(table, options=options.update(max_width=WIDEST)).minimum
+        table.width = least if least > options.max_width else None
+        yield table
 
     def to_markdown(self) -> str:
         """The table in Markdown."""

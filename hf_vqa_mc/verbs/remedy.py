@@ -239,12 +239,12 @@ class RemedyResult(OutputResult):
     def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the remedied benchmark to a file of its kind, or a folder that ``load_dataset`` reads."""
         from hf_vqa_mc.dataset.writing import check_output
-        from hf_vqa_mc.io.atomic import published
+        from hf_vqa_mc.io.atomic import publish
         from hf_vqa_mc.remedies.remedied import Remedied
 
         check_output(self.settings.dataset, Path(path), overwrite)
         staged = Remedied(self.remedied, self.statistics).staged
-        return published(staged)(self.benchmark, Path(path), overwrite, self.measured)
+        return publish(staged(self.benchmark, Path(path), overwrite, self.measured))
 
 
 @verb(

@@ -236,7 +236,7 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     """
     from hf_vqa_mc.data.annotations import read_annotations
     from hf_vqa_mc.io.atomic import json_bytes, write_together
-    from hf_vqa_mc.io.outputs import check_distinct, check_folder, check_output_file
+    from hf_vqa_mc.io.outputs import check_folder, check_output_file, check_output_files
     from hf_vqa_mc.scoring import matching
     from hf_vqa_mc.scoring.predictions import read_predictions
 
@@ -277,12 +277,10 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
         unparsed=matched.answers.count("") if settings.free_text else None,
         settings=settings,
     )
-    contents: dict[Path, bytes] = {}
-    for name, content in result.official_files().items() if settings.official else ():
-        path = Path(settings.official or "", name)
-        check_output_file(path, "--official: its file", settings.paths, settings.overwrite)
-        check_distinct({"--official: its file": path} | ({"--output": settings.output} if settings.output else {}))
-        contents[path] = json_bytes(content)
+    official = result.official_files() if settings.official else {}
+    contents = {Path(settings.official or "", name): json_bytes(content) for name, content in official.items()}
+    outputs = {f"--official: its file {path.name}": path for path in contents} | {"--output": settings.output}
+    check_output_files(outputs, settings.paths, settings.overwrite)
     if settings.output is not None:
         contents[settings.output] = json_bytes(result.to_dict(), indent=1)
     write_together(contents, settings.overwrite)

@@ -133,7 +133,7 @@ def test_a_written_benchmark_holds_no_foreign_bytes_and_keeps_every_row(tmp_path
         UserWarning, match=r"2 images of test could not be read and remain paths, e.g. row 2: notes.txt is not"
     ):
         write_benchmark(benchmark, {"test": benchmark.test.original}, tmp_path / "again")
-    assert "notes.txt is not an image" in (tmp_path / "again" / "README.md").read_text()
+    assert "notes.txt is not a readable image" in (tmp_path / "again" / "README.md").read_text()
 
 
 def test_lists_of_images_are_embedded_by_the_same_rule(tmp_path, secret):
@@ -284,7 +284,7 @@ def test_postscript_starts_no_program_anywhere(tmp_path, monkeypatch):
             vm.export(harness, str(folder), output=tmp_path / "export", name="a")
     with pytest.raises(InputError, match=r"1 of 1 broken, with image_id '0' \(not a readable image"):
         vm.features(str(folder), "default", backbone="pixels", output=tmp_path / "features")
-    assert list(vm.preview(str(folder)).unreadable.values()) == ["the image cannot be read"]
+    assert list(vm.preview(str(folder)).unreadable.values()) == ["the image cannot be read: not a readable image"]
     triplets = pa.table({"image_id": ["0"], "image_file": ["a.png"]})
     with pytest.raises(InputError, match=r"1 of 1 unreadable: .*a\.png \(not a readable image\)"):
         find_images(triplets, folder)

@@ -103,15 +103,6 @@ def test_a_file_without_each_list_once_is_refused(content: bytes, message: str) 
         _items_of_lists(content)
 
 
-@pytest.mark.slow
-def test_of_several_lists_only_a_window_is_in_memory() -> None:
-    many = ", ".join(['{"id": 1, "bbox": [1, 2, 3, 4]}'] * 100_000)
-    content = f'{{"images": [{many}], "annotations": [{many}], "categories": []}}'.encode()
-    batches = [len(batch) for _, batch in items_of_lists(InMemory(content), LISTS)]
-    assert sum(batches) == 200_000
-    assert max(batches) < 5_000
-
-
 @given(st.dictionaries(st.text(), VALUES, max_size=8), st.integers(1, 12), st.sampled_from([None, 1, 24]))
 def test_an_object_is_read_as_json_reads_it(content: dict[str, Any], chunk: int, indent: int | None) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -123,23 +114,6 @@ def test_an_object_is_read_as_json_reads_it(content: dict[str, Any], chunk: int,
 
 def test_a_field_that_occurs_twice_is_given_twice() -> None:
     assert list(object_items(InMemory(b'{"a": 1, "b": 2, "a": 3}'))) == [[("a", 1), ("b", 2), ("a", 3)]]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"[1]", "expected a JSON object, found '.1.'"),
-        (b"", "truncated .expected a JSON object"),
-        (b'{"a": 1', "truncated"),
-        (b'{"a": [1, 2', "truncated .Expecting ',' delimiter"),
-        (b'{"a" 1}', "not JSON at character 5: expected ':'"),
-        (b"{a: 1}", "expected a field's name in quotes, found 'a: 1}'"),
-        (b'{"a": 1} 2', "expected nothing after the end of the JSON, found '2'"),
-    ],
-)
-def test_a_file_without_object_is_rejected(content: bytes, message: str) -> None:
-    with pytest.raises(InputError, match=rf"^x\.json: .*{message}"):
-        list(object_items(InMemory(content)))
 
 
 @given(st.lists(VALUES, min_size=1, max_size=5), st.data())

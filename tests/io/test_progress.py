@@ -22,13 +22,6 @@ def test_long_steps_report_done_and_total_every_ten_seconds(clock, capsys):
     assert capsys.readouterr().err == "counting: 3,000 of 5,000\ncounting: 5,000 of 5,000\n"
 
 
-def test_a_step_that_has_only_begun_is_reported_with_its_total(clock, capsys):
-    with steps_on_stderr() as progress:
-        clock[0] += 11.0
-        progress("probes", 0, 24)
-    assert capsys.readouterr().err == "probes: 0 of 24\n"
-
-
 def test_quiet_reports_nothing(clock, capsys):
     with steps_on_stderr(quiet=True) as progress:
         clock[0] += 11.0

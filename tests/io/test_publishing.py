@@ -77,15 +77,6 @@ def test_what_cannot_be_written_completely_changes_nothing(tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-def test_a_new_folder_of_what_cannot_be_written_is_removed(tmp_path, is_new):
-    if not is_new:
-        (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="full"), new_file(tmp_path / "folder" / "a", b"new"):
-        raise OSError("full")
-    assert (tmp_path / "folder").exists() is not is_new
-
-
 def test_the_hidden_file_of_a_living_writer_is_kept(tmp_path):
     with new_file(tmp_path / "a", b"slow") as slow:
         write_bytes(tmp_path / "a", b"quick")

@@ -229,17 +229,23 @@ def changed(rows, at, **values):
 
 BAD = {
     "no set": (changed(closed_set("", 2), 0), "set_ids is empty in all rows"),
-    "missing row": (closed_set("s", 4)[:3], "set 's' has 3 rows and 4 choices; expected 4 rows"),
-    "target twice": (changed(closed_set("s", 3), 0, references=2), "'two' is the target of 2 rows"),
-    "other choices": (changed(closed_set("s", 2), 1, choices=["red", "green"]), "set 's': row 2 has the choices"),
-    "no square": (changed(latin_square("s", 2), 0, image_ids="s-1"), "one row for each question on each"),
+    "missing row": (closed_set("s", 4)[:3], "set 's' has 3 rows with the choices .*; expected 4, each"),
+    "target twice": (
+        changed(closed_set("s", 3), 0, references=2),
+        "set 's' has 3 rows with the choices .*; expected 3, each",
+    ),
+    "other choices": (
+        changed(closed_set("s", 2), 1, choices=["red", "green"]),
+        "set 's': row 2 differs; expected the choices",
+    ),
+    "no square": (changed(latin_square("s", 2), 0, image_ids="s-1"), "expected each question on each image"),
     "targets of a question": (
         crossed_set("s", 2, 2, "latin", lambda question, image: question),
-        "question with each of its targets",
+        "each question and image with each target once",
     ),
     "no grid": (
         changed(crossed_set("s", 2, 2, "grid", lambda question, image: 2 * question + image), 3, questions="Why?"),
-        "one row for each question on each",
+        "expected each question on each image",
     ),
     "too few scores": (
         [{**row, "scores": [1.0] * 2} for row in closed_set("s", 3)],
@@ -260,5 +266,5 @@ def test_latin_squares_need_questions_and_images(column):
     rows = latin_square("s", 2)
     for row in rows:
         del row[column]
-    with pytest.raises(InputError, match=f"set 's': set_kind is 'latin', which needs {column}"):
+    with pytest.raises(InputError, match="set 's' of kind 'latin' needs questions and image_ids"):
         score(rows)

@@ -121,8 +121,8 @@ def test_answers_in_the_order_of_the_rows(given: Callable[[], Any]) -> None:
         (TEXTS[:9], "^9 predictions without ids for 30 rows of the data frame; give ids, too$"),
         (pd.DataFrame([TEXTS, TEXTS]).T, "no column of question ids: .* found 0, 1; give it with id_column"),
         ([{"index": 0, "prediction": "A"}, {"index": 1}], "record 2, field 'prediction': it is missing"),
-        ([TEXTS[0], None], "'1', field 'answer': expected text, or the index .* found None"),
-        (pd.DataFrame({"prediction": TEXTS}), "with id_column, or give the answers alone, in the order of the rows"),
+        ([TEXTS[0], None], "'1', field 'prediction': expected text, or the index .* found None"),
+        (pd.DataFrame({"prediction": TEXTS}), "or give the answers alone, in the order of the rows"),
         (set(TEXTS), "predictions is set; expected a path, a mapping id -> answer, rows .*, or a list$"),
     ],
 )

@@ -137,22 +137,6 @@ def test_tdiuc_takes_an_answer_vocabulary(tmp_path, as_csv):
         score(stray, files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "found no answers"),
-        ("red\n", "answer 1: expected answer,index, found 'red'"),
-        ("red,0\nblue,x\n", "answer 2: expected answer,index"),
-        ('["red", 2]', "record 2: expected text, found 2"),
-    ],
-)
-def test_a_vocabulary_of_another_kind_is_rejected(right, tmp_path, content, message):
-    path = tmp_path / "key.csv"
-    path.write_text(content)
-    with pytest.raises(InputError, match=message):
-        score(right["tdiuc"], files.tdiuc_file(tmp_path), inputs=dict(answer_vocabulary=path))
-
-
 def test_the_real_answer_key_is_read(real_data, right, tmp_path):
     from hf_vqa_mc.scoring.inputs import read_vocabulary
 

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -46,18 +45,7 @@ def test_lists_and_arrays_of_every_library_are_columns(column):
 
 @pytest.mark.parametrize(
     "column",
-    [
-        {"yes": 1},
-        {"yes"},
-        {"yes": 1}.values(),
-        pd.DataFrame({"a": ["yes"]}),
-        bytearray(b"yes"),
-        memoryview(b"yes"),
-        (text for text in ["yes"]),
-        None,
-        Decimal(1),
-        np.array("yes"),
-    ],
+    [{"yes": 1}, pd.DataFrame({"a": ["yes"]}), b"yes", (text for text in ["yes"]), None, np.array("yes")],
     ids=lambda column: type(column).__name__,
 )
 def test_what_is_no_list_of_values_is_rejected_by_name(column):

@@ -39,28 +39,6 @@ def test_equals_looping_by_hand_over_tdiucs_answer_key(real_data, count):
         assert {name: result[name] for name in MEANS} == pytest.approx(expected, abs=1e-12)
 
 
-def test_every_type_counts_the_same_however_many_questions_it_has():
-    result = tdiuc_mpt(["a"] * 10, ["a"] * 9 + ["b"], ["often"] * 9 + ["rare"])
-    assert result["accuracy"] == 0.9
-    assert result["arithmetic_mpt"] == pytest.approx(0.5)
-    assert list(result["per_type"].items()) == [("often", 1.0), ("rare", 0.0)]
-    assert result["n_per_type"] == {"often": 9, "rare": 1}
-
-
-def test_right_answers_outside_the_vocabulary_count_as_one_answer_or_each_for_itself():
-    arguments = (["a", "a", "a"], ["a", "far", "out"], ["x"] * 3)
-    assert tdiuc_mpt(*arguments, answer_vocabulary=["a"])["per_type_normalized"] == {"x": 1 / 2}
-    merged = tdiuc_mpt(*arguments, answer_vocabulary=["a"], unknown_gold="merge")
-    kept = tdiuc_mpt(*arguments, answer_vocabulary=["a"], unknown_gold="keep")
-    assert merged["per_type_normalized"] == {"x": 1 / 2}
-    assert kept["per_type_normalized"] == {"x": 1 / 3}
-    assert merged["per_type"] == kept["per_type"] == {"x": 1 / 3}
-
-
-def test_answers_are_right_only_if_they_are_the_same_text():
-    assert tdiuc_mpt(["Yes", "yes ", "yes"], ["yes"] * 3, ["x"] * 3, per_question=True)["per_question"] == [0, 0, 1]
-
-
 def test_real_questions_also_absurd_elsewhere_have_an_accuracy_of_their_own():
     questions = ["What color is the cat?", "What color is the cat?", "what color is the cat?", "Is it day?"]
     types = ["color", "absurd", "color", "scene_recognition"]
@@ -82,7 +60,7 @@ def test_the_tail_is_made_of_answers_seen_fewer_than_a_thousand_times():
         (([1], ["a"], ["x"]), {}, "row 1: predictions is 1, expected text"),
         ((["a"], [None], ["x"]), {"question_ids": [7]}, "question 7: references is None, expected text"),
         ((["b"], ["a"], ["x"]), {"answer_vocabulary": ["a"]}, "predictions is 'b', expected one of the 1 answers"),
-        ((["a"], ["a"], ["x"]), {"answer_vocabulary": ["a", 1]}, "answer_vocabulary, answer 1: expected text"),
+        ((["a"], ["a"], ["x"]), {"answer_vocabulary": ["a", 1]}, "answer_vocabulary has values that are not text"),
         ((["a"], ["a"], ["x"]), {"unknown_gold": "megre"}, "unknown unknown_gold 'megre': did you mean 'merge'"),
         ((["a"], ["a"], ["x"]), {"absurd_questions": [1]}, "absurd_questions is 1, expected True or False"),
         ((["a"], ["a"], ["absurd"]), {"absurd_questions": [True]}, "only real questions"),

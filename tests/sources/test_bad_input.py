@@ -34,7 +34,7 @@ SPOILT_JSON: list[tuple[str, str, Spoil, str]] = [
     ("visual7w", TELLING, put("images", 3, "qa_pairs", 2, "answer", to="  "), r"qa_pairs\[2\], field 'answer': expected text, found '  '"),
     ("visual7w", TELLING, put("images", 3, "qa_pairs", 2, "question", to=""), r"qa_pairs\[2\], field 'question': expected text"),
     ("visual7w", TELLING, put("images", 0, "qa_pairs", 1, "multiple_choices", to=["a", "b"]), r"'multiple_choices': expected 3 items, found 2"),
-    ("visual7w", TELLING, put("images", 0, "qa_pairs", 1, "multiple_choices", 2, to=1.5), r"qa_pairs\[1\], field 'multiple_choices', item 2: expected text, found 1.5"),
+    ("visual7w", TELLING, put("images", 0, "qa_pairs", 1, "multiple_choices", 2, to=1.5), r"qa_pairs\[1\], field 'multiple_choices': expected a list of texts"),
     ("visual7w", TELLING, put("images", 4, "qa_pairs", 1, "qa_id", to=1000), r"question_id '1000'\): question_id occurs already in record"),
     ("vqa", QUESTIONS, repeat("questions"), r"questions\[24\], field 'question_id': 420 occurs already in questions\[0\]"),
     ("vqa", ANNOTATIONS, repeat("annotations"), r"annotations\[24\], field 'question_id': 420 occurs already in annotations\[0\]"),

@@ -1,7 +1,5 @@
-import sys
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +8,8 @@ from hypothesis import strategies as st
 from numba import njit
 from numpy.typing import NDArray
 
-from hf_vqa_mc.text import wu_palmer
 from hf_vqa_mc.text.wordnet import load_wordnet
-from hf_vqa_mc.text.wu_palmer import WordScores, _fill_near, _synset_score, directed_score, phrase_score, word_scores
+from hf_vqa_mc.text.wu_palmer import WordScores, _synset_score, directed_score, phrase_score, word_scores
 from tests.text.single_phrases import phrase_wup, wup
 
 HIGH_THRESHOLDS = (0.8, 0.85, 0.9, 0.95, 1.0)
@@ -90,12 +87,6 @@ def test_a_word_without_synsets_has_one_with_itself_and_nothing_with_others():
     assert wup("with", "dog") == wup("dog", "with") == wup("with", "without") == 0.0
 
 
-def test_words_may_score_below_one_with_themselves():
-    scores = word_scores(["abator"], 0.9)
-    assert wup("abator", "abator") < 0.9
-    assert phrase_score(np.zeros(2, np.int32), 0, 1, 1, 2, scores) == 0.0
-
-
 @pytest.mark.exhaustive
 def test_1843_nouns_score_below_one_with_themselves_as_in_nltk(ranked, keeping):
     selves = np.repeat(np.arange(len(ranked), dtype=np.int32)[:, None], 2, axis=1)
@@ -129,7 +120,14 @@ def test_scores_of_word_pairs_equal_nltks(nltk_wup, keeping, lemmas, real_glove,
 
 
 def test_the_caching_nltk_equals_nltk(nltk_wup, lemmas):
-    for word, other in [*pairs_of(lemmas, 300, seed=4), ("admirer", "addict"), ("cat", "dog"), ("old", "dog")]:
+    for word, other in [
+        *pairs_of(lemmas, 300, seed=4),
+        ("admirer", "addict"),
+        ("cat", "dog"),
+        ("old", "dog"),
+        ("addict", "admirer"),
+        ("abundant", "scarce"),
+    ]:
         assert wup(word, other) == nltk_wup(word, other), (word, other)
 
 
@@ -153,18 +151,6 @@ def test_synset_pairs_equal_nltks_near_and_far(ranked, keeping, n):
     found = synset_scores(np.array(pairs, np.int32), word_scores([], 0.0))
     for (number, other), score in zip(pairs, found, strict=True):
         assert score == ranked[number].wup_similarity(ranked[other]), (ranked[number], ranked[other])
-
-
-def test_the_order_of_two_words_can_matter(nltk_wup):
-    assert wup("admirer", "addict") == nltk_wup("admirer", "addict") == 0.9
-    assert wup("addict", "admirer") == nltk_wup("addict", "admirer") < 0.71
-    assert phrase_wup(["addict"], ["admirer"]) == phrase_wup(["admirer"], ["addict"]) == 0.9
-
-
-def test_adjectives_meet_at_the_root_that_nltk_makes_up(nltk_wup):
-    assert wup("abundant", "abundant") == 1.0
-    assert wup("abundant", "scarce") == nltk_wup("abundant", "scarce") == 0.5
-    assert 0 < wup("abundant", "poodle") == wup("poodle", "abundant") == nltk_wup("poodle", "abundant") < 0.2
 
 
 def test_a_word_can_be_left_with_its_nouns_alone(reader):
@@ -206,11 +192,6 @@ def test_phrases_score_the_better_of_the_two_directed_products(phrase, other):
     assert 0.0 <= score <= 1.0
 
 
-def test_phrases_without_words_are_like_each_other_only():
-    assert phrase_wup([], []) == 1.0
-    assert phrase_wup([], ["cat"]) == phrase_wup(["cat"], []) == 0.0
-
-
 @pytest.mark.parametrize("threshold", HIGH_THRESHOLDS)
 def test_the_near_table_holds_exactly_the_pairs_from_the_threshold_on(sample, exact, threshold):
     scores = word_scores(sample, threshold)
@@ -223,22 +204,6 @@ def test_the_near_table_holds_exactly_the_pairs_from_the_threshold_on(sample, ex
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(all_word_scores(len(sample), scores), expected)
     assert np.count_nonzero(expected) > len(sample), "or there was nothing to find"
-
-
-def test_a_table_found_in_several_calls_is_the_same(monkeypatch):
-    cities = "paris london rome lyon berlin madrid lima cairo oslo vienna dublin athens prague lisbon".split()
-    whole = word_scores(cities, 0.9)
-    goes = []
-
-    def counted(*arguments: Any) -> Any:
-        goes.append(arguments)
-        return _fill_near(*arguments)
-
-    monkeypatch.setattr(wu_palmer, "_BUFFER", 0)
-    monkeypatch.setattr(wu_palmer, "_fill_near", counted)
-    for array, other in zip(whole, word_scores(cities, 0.9), strict=True):
-        np.testing.assert_array_equal(array, other)
-    assert len(goes) > 1
 
 
 @pytest.mark.slow
@@ -256,16 +221,6 @@ def test_phrase_score_is_exact_from_its_threshold_on(sample, threshold):
         np.testing.assert_array_equal(found, exact)
     for i, j in [(0, 1), (5, 9), (100, 42), (7, 7)]:
         assert exact[i, j] == phrase_wup([sample[n] for n in numbers[i]], [sample[n] for n in numbers[j]])
-
-
-@pytest.mark.parametrize("threshold", [0.0, 0.9])
-def test_scoring_keeps_no_reference_to_arrays(threshold):
-    scores, tokens = word_scores(["cat", "dog"], threshold), np.arange(2, dtype=np.int32)
-    before = [sys.getrefcount(array) for array in (*scores, tokens)]
-    for _ in range(10):
-        phrase_score(tokens, 0, 1, 1, 2, scores)
-    all_phrase_scores(tokens, np.arange(3, dtype=np.int32), scores)
-    assert [sys.getrefcount(array) for array in (*scores, tokens)] == before
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.9])

@@ -29,16 +29,6 @@ def test_the_script_makes_the_shipped_tables_from_nltk(reader, ranked):
     assert make_tables.digest(make_tables.make_tables(reader)) == TABLES_SHA256
 
 
-def test_the_script_writes_the_file_that_it_made(tmp_path, monkeypatch, capsys):
-    tables = {"depths": np.arange(5, dtype=np.uint8)}
-    monkeypatch.setattr(make_tables, "TABLES_FILE", tmp_path / "tables.npz")
-    monkeypatch.setattr(make_tables, "open_wordnet", lambda folder: folder)
-    monkeypatch.setattr(make_tables, "make_tables", lambda folder: tables)
-    make_tables.main(["anywhere"])
-    assert make_tables.digest(shipped()) == make_tables.digest(tables)
-    assert make_tables.digest(tables) in capsys.readouterr().out
-
-
 def test_all_nouns_adjectives_and_lemmas_are_included():
     wordnet = load_wordnet()
     lemmas = {*wordnet.nouns.lemmas, *wordnet.adjectives.lemmas}
@@ -77,17 +67,6 @@ def test_every_word_has_the_synsets_that_nltk_gives_it(reader, ranked, real_glov
         nouns, adjectives = ([ids[synset.name()] for synset in reader.synsets(word, pos)] for pos in ("n", "a"))
         assert wordnet.senses(word) == nouns + adjectives, word
         assert wordnet.senses(word, nouns_only=True) == nouns, word
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_noun_lemmas_have_the_synsets_that_nltk_gives_them(reader, ranked, step):
-    ids = {synset.name(): number for number, synset in enumerate(ranked)}
-    senses = load_wordnet().nouns.senses
-    lemmas = list(reader.all_lemma_names("n"))
-    assert len(lemmas) == 117_798
-    for lemma in lemmas[::step]:
-        assert senses(lemma) == [ids[synset.name()] for synset in reader.synsets(lemma, "n")], lemma
 
 
 @pytest.mark.parametrize(
