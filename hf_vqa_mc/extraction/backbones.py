@@ -46,7 +46,7 @@ class RegionKind:
 class FeatureKind:
     """A kind of image features: the same kind and the same image give the same features."""
 
-    backbone: str  # ``pixels``, ``efficientnet-lite1``, or a model's name on the Hub, or the name of a folder
+    backbone: str  # ``pixels``, ``efficientnet-lite1``, or a model's name on the Hub or its folder's; with @SIDE
     revision: str  # commit or checksum of the weights; `IMPORTED` features have none
     grid: int | None  # cells per side; None for one vector per image
     dim: int
@@ -64,6 +64,11 @@ class FeatureKind:
     def input_name(self) -> str:
         """The input of a model, one of `IMAGE_INPUTS`."""
         return IMAGE_INPUTS[2 if self.regions is not None else self.grid is not None]
+
+    @property
+    def side(self) -> str:
+        """The side of the images in pixels; "" if it is the model's own."""
+        return self.backbone.partition("@")[2]
 
     @property
     def folder_name(self) -> str:

@@ -29,8 +29,6 @@ from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 PROCESSOR_CONFIG = "processor_config.json"
 EncodedImage = NDArray[np.float32] | Regions  # the features of an image
-FORMER = ("VqaMcProcessor", "OpenEndedVqaProcessor")
-"""Names of the class in earlier checkpoints; ``inputs`` of the first one lack `CHOICES`."""
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
 _OF_OTHERS = frozenset(("trust_remote_code", "code_revision", "dtype", "use_fast", "proxies"))
@@ -239,7 +237,7 @@ class VqaProcessor(ProcessorMixin):
     def _check(self, backbone: Backbone) -> None:
         """Raise InputError if a backbone gives other features than those in training."""
         kind, found = self.image_kind, backbone.kind
-        names = ("revision", "shape", "precision", "regions")
+        names = ("revision", "side", "shape", "precision", "regions")
         if kind and any(getattr(found, name) != getattr(kind, name) for name in names):
             raise InputError(
                 f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
@@ -282,8 +280,7 @@ class VqaProcessor(ProcessorMixin):
             raise InputError(f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train")
         about = read_json(path)
         kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
-        inputs = {*about["inputs"], *([CHOICES] if about["processor_class"] == FORMER[0] else [])}
-        texts = QuestionTexts.stored(folder, about, "refuse" if CHOICES in inputs else "skip")
-        made = VqaProcessor(texts, kind, inputs)
+        texts = QuestionTexts.stored(folder, about, "refuse" if CHOICES in about["inputs"] else "skip")
+        made = VqaProcessor(texts, kind, about["inputs"])
         made.word_changes = WordChanges.of(about.get("word_changes") or {})
         return made.with_options(**given)

@@ -24,7 +24,7 @@ from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import rules
 from hf_vqa_mc.models.model import FittedModel, Model, answers_of, model_of
 from hf_vqa_mc.models.processor import VqaProcessor
-from hf_vqa_mc.models.question_texts import FEWEST, Layouts, QuestionTexts, QuestionWords, most_frequent
+from hf_vqa_mc.models.question_texts import FEWEST, QuestionTexts, QuestionWords, layout_words, most_frequent
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, run_word_vectors, with_word_vectors
@@ -210,9 +210,8 @@ def make_model(
         coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
         record["answers"] = {"size": len(vocabulary), **coverage}
         train = train.take(np.flatnonzero(known))
-    if texts.layouts is not None:
-        unknown = task.unknown_words(train)
-        record["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
+    if texts.layout_words is not None:
+        record["layouts"] = {"rules": rules().version, "words": len(texts.layout_words)}
     if isinstance(model, FittedModel):
         progress("fitting", 0, 1)
         task.fit(model, train)
@@ -260,7 +259,7 @@ def _texts(
         return QuestionTexts(vectors=known.with_file(vectors))
     texts = QuestionTexts(QuestionWords.of(questions), form=settings.questions)
     if "question_layouts" in declared.inputs:
-        texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
+        texts = replace(texts, layout_words=layout_words(questions, settings.questions))
     if "question_vectors" in declared.inputs:
         vectors = run_word_vectors(settings, [[text] for text in questions], progress)
         texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.nn import functional
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction import vision_model
 from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone, middle
 from tests.extraction import tiny_models
 from tests.extraction.tiny_models import noise
@@ -65,6 +67,74 @@ def test_a_grid_of_twice_the_side_sees_the_same_part_of_the_image(folders):
     backbone = find_backbone(str(folders["resnet"]), grid=4)
     assert backbone.encode(IMAGES).shape == (5, 16, 32)
     assert backbone.prepare(IMAGES[1]).shape == (3, 128, 128)
+
+
+@pytest.mark.parametrize("name", ["resnet", "vit", "registers"])
+def test_pooled_features_of_larger_images_are_another_kind(folders, name):
+    backbone = find_backbone(f"{folders[name]}@128")
+    plain = find_backbone(str(folders[name]))
+    assert backbone.prepare(IMAGES[1]).shape == (3, 128, 128)
+    assert backbone.encode(IMAGES[:2]).shape == plain.encode(IMAGES[:2]).shape
+    assert (backbone.kind.side, backbone.kind.revision) == ("128", plain.kind.revision)
+    assert backbone.kind.folder_name != plain.kind.folder_name
+    for side in ("100", "0", "large"):
+        with pytest.raises(InputError, match=f"@{side}: expected a multiple of 64 pixels"):
+            find_backbone(f"{folders[name]}@{side}")
+
+
+@pytest.mark.slow
+def test_resnet_152_gives_2048_dimensions_of_448_x_448_pixels(tmp_path):
+    from transformers import ResNetConfig, ResNetModel
+
+    size = {"shortest_edge": 224}
+    config = ResNetConfig(depths=[3, 8, 36, 3])
+    folder = tiny_models._saved(ResNetModel(config), tmp_path, "ConvNextImageProcessor", size, crop_pct=0.875)
+    backbone = find_backbone(f"{folder}@448")
+    assert backbone.prepare(IMAGES[0]).shape == (3, 448, 448)
+    assert backbone.encode(IMAGES[:1]).shape == (1, 2048)
+
+
+@pytest.mark.parametrize("is_real", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_vgg_19_gives_its_last_hidden_layer(tmp_path, monkeypatch, is_real):
+    from safetensors.torch import save_file
+
+    if not is_real:
+        monkeypatch.setattr(vision_model, "VGG_CHANNELS", (2, 0, 2, 0, 3, 0, 4, 0, 5, 0))
+        monkeypatch.setattr(vision_model, "VGG_DIM", 6)
+    rng, size, given = torch.Generator().manual_seed(0), 3, [*vision_model.VGG_CHANNELS]
+    names = [f"features.{number}" for number in vgg_convolutions(given)] + ["pre_logits.fc1", "pre_logits.fc2"]
+    weights = {}
+    sides = [3] * (len(names) - 2) + [7, 1]
+    for name, channels, side in zip(names, [*filter(None, given), *[vision_model.VGG_DIM] * 2], sides, strict=True):
+        weights[f"{name}.weight"] = torch.randn(channels, size, side, side, generator=rng) * (2 / size) ** 0.5 / side
+        weights[f"{name}.bias"] = torch.rand(channels, generator=rng)
+        size = channels
+    folder = tmp_path / "vgg19.tv_in1k"
+    folder.mkdir()
+    save_file(weights | {"head.fc.weight": torch.zeros(2, size)}, folder / "model.safetensors")
+    backbone = find_backbone(str(folder))
+    image = IMAGES[0].resize((256, 256), Image.Resampling.BILINEAR).crop((16, 16, 240, 240))
+    mean, std = ([[[value]] for value in values] for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    found = (torch.from_numpy(np.array(image)).permute(2, 0, 1) / 255 - torch.tensor(mean)) / torch.tensor(std)
+    left = iter(names)
+    for channels in given:
+        name = next(left) if channels else ""
+        found = functional.max_pool2d(found, 2) if not channels else functional.conv2d(
+            found, weights[f"{name}.weight"], weights[f"{name}.bias"], padding=1).relu()  # fmt: skip
+    for name in left:
+        found = functional.conv2d(found, weights[f"{name}.weight"], weights[f"{name}.bias"]).relu()
+    np.testing.assert_allclose(backbone.encode([IMAGES[0].resize((256, 256), 2)])[0], found.flatten(), rtol=1e-3)
+    with pytest.raises(InputError, match="--grid 7: the last hidden layer"):
+        find_backbone(str(folder), 7)
+
+
+def vgg_convolutions(channels):
+    """The positions of the convolutions among them, activations and poolings."""
+    at = 0
+    for one in channels:
+        if one:
+            yield at
+        at += 2 if one else 1
 
 
 @pytest.mark.parametrize("name", ["vit", "clip", "registers"])

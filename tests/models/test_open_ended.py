@@ -21,7 +21,7 @@ from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK, CounterExampleForOpenEndedVqa
 from hf_vqa_mc.models.fitted import ABSENT, NearestNeighbourForOpenEndedVqa, NearestNeighbourVqaConfig
 from hf_vqa_mc.models.model import SIZES, FittedModel
-from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, Layouts, QuestionTexts, QuestionWords
+from hf_vqa_mc.models.question_texts import PADDING, UNKNOWN, QuestionTexts, QuestionWords, layout_words
 from tests.models.checkpoints import picture
 from tests.models.plain_open_ended import PLAIN
 
@@ -35,7 +35,7 @@ TEXTS = QuestionTexts(
     TextFeatures("some", "0", 3, ("cat", "red"), np.eye(2, 3, dtype=np.float32), frozenset(), new_words="skip"),
     QuestionWords.of(CAPTIONS, starts=0),
     ("is", "what"),
-    layouts=Layouts.of(QUESTIONS, "text"),
+    layout_words=layout_words(QUESTIONS, "text"),
 )
 NAMES = [name for name, model in MODELS.items() if model.open_ended]
 TRAINED = [name for name in NAMES if not issubclass(MODELS[name].model_class, FittedModel)]

@@ -1,7 +1,6 @@
 """The processor makes what the model's forward takes, from raw images and texts, and travels in the checkpoint."""
 
 import inspect
-import json
 import threading
 from dataclasses import replace
 from functools import partial
@@ -129,17 +128,6 @@ def test_it_is_saved_and_loaded_without_the_file_of_the_word_vectors(tmp_path, k
     assert made.keys() == again.keys()
     for name in made:
         torch.testing.assert_close(again[name], made[name], atol=0, rtol=0)
-
-
-def test_checkpoints_of_the_former_processors_are_read(tmp_path):
-    folder = checkpoint(tmp_path / "saved", "mlp-iqa")
-    path = folder / "processor_config.json"
-    about = json.loads(path.read_text())
-    about["inputs"].remove("choice_vectors")
-    path.write_text(json.dumps(about | {"processor_class": "VqaMcProcessor"}))
-    for read_with in (AutoProcessor, VqaProcessor):
-        loaded = read_with.from_pretrained(folder)
-        assert "choice_vectors" in loaded.inputs and loaded.text.new_words == "refuse"
 
 
 def test_saved_again_it_is_the_same_bytes(vectors, tmp_path):

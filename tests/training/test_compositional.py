@@ -4,7 +4,6 @@ import json
 import shutil
 from types import SimpleNamespace
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -14,13 +13,9 @@ import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import silent
 from hf_vqa_mc.models.checkpoint import load_checkpoint
-from hf_vqa_mc.models.question_texts import Layouts, QuestionTexts, QuestionWords
 from hf_vqa_mc.recipe import OPEN_ENDED
-from hf_vqa_mc.training.loop import train
-from hf_vqa_mc.training.optimization import averaged_weights, change_gradients
-from hf_vqa_mc.training.questions import Examples
+from hf_vqa_mc.training.loop import averaged_weights, change_gradients, train
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.tasks import Task
 from tests.training import toy_dataset
 
 SMALL = {
@@ -153,23 +148,11 @@ def test_programs_are_read_instead_of_questions(with_programs, grid, tmp_path, m
     found = vm.predict(result.model_folder, str(with_programs), toy_dataset.CONFIG, **features)
     assert found.results == result.record["results"]["test"]
     if model == "nmn":
-        assert set(processor.texts.layouts.words) == {"picture", "color", "kind"}
-        assert result.record["layouts"] == {"rules": 1, "words": 3, "unknown": 0}
+        assert set(processor.texts.layout_words) == {"picture", "color", "kind"}
+        assert result.record["layouts"] == {"rules": 1, "words": 3}
     with pytest.raises(InputError, match="reads programs: give --questions programs"):
         run(with_programs, tmp_path / "other", model, init_from=str(result.model_folder), **features,
             model_settings={})  # fmt: skip
-
-
-def test_layouts_with_rare_words_are_counted_in_the_questions_that_are_used():
-    known, new = "what color is the cat", "what color is the dog"
-    texts = QuestionTexts(QuestionWords.of([known] * 2), layouts=Layouts.of([known] * 2, "text"))
-    processor = SimpleNamespace(texts=texts, inputs={"question_layouts"})
-    inputs = Task([known, new], np.array([0, 1]), processor, None, [])
-    for used, count in (([0, 0], 0), ([0, 1, 1], 2)):
-        columns = dict.fromkeys(("question_ids", "image_ids", "targets", "answers"), ["1"] * len(used))
-        columns |= dict.fromkeys(("choices", "kinds"), np.empty((len(used), 0))) | {"labels": np.zeros(len(used))}
-        questions = Examples(location="", texts=np.array(used), **columns)
-        assert inputs.unknown_words(questions) == count
 
 
 @pytest.mark.parametrize(
