@@ -91,14 +91,11 @@ class ModelInputs:
         trained_with: FeatureKind | None = None,
     ) -> None:
         self.images, declared = open_images(features, config, model, trained_with), model_of(config)
-        reads_captions = "caption_bags" in declared.inputs
-        if reads_captions != (captions is not None):
-            fault = "reads captions: add --captions FILE" if reads_captions else "reads no captions: remove --captions"
-            raise InputError(f"{declared.name} {fault}")
-        if declared.explains != (candidates is not None):
-            remedy = "add --candidates FILE of vqa-mc generate complementary"
-            fault = f"candidate images: {remedy}" if declared.explains else "no images: remove --candidates"
-            raise InputError(f"{declared.name} ranks {fault}")
+        used = {"captions": "caption_bags" in declared.inputs, "candidates": declared.explains}
+        for name, given in (("captions", captions), ("candidates", candidates)):
+            if used[name] != (given is not None):
+                fault = f"needs --{name} FILE; add it" if used[name] else f"does not use --{name}; remove it"
+                raise InputError(f"{declared.name} {fault}")
         self.candidates = None
         if candidates is not None and self.images is not None:
             count = None if trained_with is None else getattr(config, "candidates", None)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hf_vqa_mc.data.loading import chosen_split, config_names
+from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.extraction.store import INDEX
@@ -28,7 +28,6 @@ from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS
 from hf_vqa_mc.training.inputs import named_word_vectors, open_images, with_word_vectors
@@ -93,9 +92,7 @@ def transfer(
     shared = {name: getattr(recipe, name) for name in _OF_RECIPE} | {"init_from": checkpoint, "model_settings": {}}
     # an open-ended model's words are those of the checkpoint
     shared["word_vectors"] = None if model_of(config).open_ended else recipe.word_vectors
-    stages = {FINE_TUNED: replace(fine_tuning, **shared)}
-    if from_scratch:
-        stages[FROM_SCRATCH] = replace(recipe, init_from=None)
+    tuned, alone = replace(fine_tuning, **shared), replace(recipe, init_from=None)
 
     def trained(settings: TrainingSettings, name: str, folder: str) -> dict[str, Any]:
         """The results of a run on the reported split."""
@@ -119,11 +116,14 @@ def transfer(
             logger.info(f"testing the pretrained model on {name} as it is")
             given: dict[str, Any] = {"features": inputs[name].features, "word_vectors": shared["word_vectors"]}
             given |= {"split": inputs[name].split, "skip_missing": recipe.skip_missing, "captions": recipe.captions}
-            results: dict[str, Any] = {AS_IS: predict(checkpoint, dataset, name, **given, progress=progress).results}
-            results[FROM_SCRATCH] = None
-            for stage, settings in stages.items():
-                results[stage] = trained(settings, name, f"{stage}/{file_name(name)}")
-            done["rows"].append(_about(recipe, inputs, name, results[AS_IS]["questions"]) | results)
+            as_is = predict(checkpoint, dataset, name, **given, progress=progress).results
+            row: dict[str, Any] = {"config": name, "split": inputs[name].split}
+            row["skipped"] = inputs[name].tested - as_is["questions"]
+            has_paper = recipe.config == PRETRAINED_ON and name in TABLE_6
+            row["paper"] = dict(zip(PAPER, TABLE_6[name], strict=True)) if has_paper else None
+            row |= {AS_IS: as_is, FINE_TUNED: trained(tuned, name, f"{FINE_TUNED}/{file_name(name)}")}
+            row[FROM_SCRATCH] = trained(alone, name, f"{FROM_SCRATCH}/{file_name(name)}") if from_scratch else None
+            done["rows"].append(row)
         write_json(output / SUMMARY, without_folders(done, checkpoint, dataset), indent=1)
     return done
 
@@ -131,63 +131,26 @@ def transfer(
 class _Inputs(NamedTuple):
     """What is read of a config."""
 
-    images: dict[str, list[str]]  # image_id of each question by split
     split: str  # that is tested
+    tested: int  # number of its questions
     features: Path | None  # folder
 
 
 def _inputs(recipe: TrainingSettings, config: "PreTrainedConfig", targets: Sequence[str]) -> dict[str, _Inputs]:
-    """The inputs of the targets, and of the config that the model is pretrained on if the dataset has it."""
+    """The inputs of the targets, and of the config that the model is pretrained on if it is."""
     images: dict[str, dict[str, list[str]]] = {}
-    needed = list(targets) if recipe.init_from else [recipe.config, *targets]
-    known = [recipe.config] if recipe.config in config_names(recipe.dataset) else []
-    for name in dict.fromkeys([*needed, *known]):
+    for name in dict.fromkeys(targets if recipe.init_from else [recipe.config, *targets]):
         read = read_questions(recipe.dataset, name, open_ended=model_of(config).open_ended).splits
         images[name] = {split: questions.image_ids for split, questions in read.items() if questions.has_answers}
         if "train" not in images[name] or len(images[name]) == 1:
             lacks = "no other split to test on" if "train" in images[name] else "no split train"
             raise InputError(f"{recipe.dataset}, {name} has {lacks}; it has {', '.join(images[name])}")
-    features = _features(recipe, config, {name: set().union(*images[name].values()) for name in needed})
+    features = _features(recipe, config, {name: set().union(*of.values()) for name, of in images.items()})
     found = {}
     for name, of in images.items():
         split = chosen_split([split for split in of if split != "train"], None, f"{recipe.dataset}, {name}")
-        found[name] = _Inputs(of, split, features.get(name))
+        found[name] = _Inputs(split, len(of[split]), features[name])
     return found
-
-
-def _about(recipe: TrainingSettings, inputs: Mapping[str, _Inputs], name: str, answered: int) -> dict[str, Any]:
-    """A target's split, skipped questions, the paper's accuracies, and the overlap of images."""
-    of, before = inputs[name], inputs.get(recipe.config)
-    tested = of.images[of.split]
-    counts, reason = None, f"needs {recipe.config} in {recipe.dataset}, which has the images of its training split"
-    if before is not None:
-        counts, reason = overlap(recipe.config, before.images["train"], name, tested)
-    has_paper = recipe.config == PRETRAINED_ON and name in TABLE_6
-    return {
-        "config": name,
-        "split": of.split,
-        "skipped": len(tested) - answered,
-        "paper": dict(zip(PAPER, TABLE_6[name], strict=True)) if has_paper else None,
-        "overlap": counts,
-        "overlap_unknown": reason,
-    }
-
-
-def overlap(
-    trained_on: str, trained: Sequence[str], tested_on: str, tested: Sequence[str]
-) -> tuple[dict[str, int] | None, str]:
-    """Count the images of a test split that are also in a training split, from configs and each question's image id.
-
-    Returns ``images`` and ``questions`` of the test split, ``shared_images``, and ``shared_questions`` on these; None
-    if unknown, and the reason why ("" if known).
-    """
-    sources = [source_of(config) for config in (trained_on, tested_on)]
-    one, other = (SOURCES[source].image_numbering if source else "" for source in sources)
-    if trained_on != tested_on and (not one or one != other):
-        return None, f"the image ids of {trained_on} and {tested_on} are not known to be those of one dataset"
-    shared = set(trained).intersection(tested)
-    counts = {"images": len(set(tested)), "shared_images": len(shared), "questions": len(tested)}
-    return counts | {"shared_questions": sum(image_id in shared for image_id in tested)}, ""
 
 
 def _with_model(recipe: TrainingSettings) -> "tuple[TrainingSettings, PreTrainedConfig]":

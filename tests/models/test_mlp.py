@@ -98,22 +98,6 @@ def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
     assert errors.abs().max() < 4.5  # standard errors, of 20 logits
 
 
-def test_bfloat16_comes_near_float32():
-    model = made().train()
-    given, _, labels = drawn(model)
-    expected = model(**given, labels=labels)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = model(**given, labels=labels)
-    torch.testing.assert_close(found.logits.float(), expected.logits, atol=0.1, rtol=0.1)
-    found.loss.backward()
-
-
-def test_a_single_candidate_cannot_be_normalised():
-    model = made(("answer",)).train()
-    with pytest.raises(ValueError, match="more than 1 value per channel"):
-        model(choice_vectors=torch.randn(1, 1, 7))
-
-
 def test_an_input_that_is_missing_is_named():
     with pytest.raises(InputError, match="vqa_mc_mlp needs image features; found none"):
         made()(choice_vectors=torch.randn(1, 2, 7))

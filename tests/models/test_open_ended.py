@@ -253,13 +253,6 @@ def test_bfloat16_is_near_float32(name):
     torch.testing.assert_close(near, exact, atol=0.05, rtol=0.01)
 
 
-@pytest.mark.parametrize("name", ["mac", "rau"])
-@pytest.mark.parametrize("steps", [0, 101, 10**9])
-def test_models_with_steps_have_1_to_100(name, steps):
-    with pytest.raises(InputError, match=f"steps is {steps}, expected 1 to 100"):
-        MODELS[name].config({"steps": steps})
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [

@@ -111,7 +111,7 @@ def test_an_interrupted_run_is_the_same_after_resuming(settings, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"candidates": None}, "counter-example ranks candidate images: add --candidates FILE"),
+        ({"candidates": None}, "counter-example needs --candidates FILE"),
         ({"model": "lstm-q-i", "model_settings": {}}, "--candidates: lstm-q-i does not use it; remove it"),
     ],
 )
