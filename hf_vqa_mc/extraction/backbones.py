@@ -188,16 +188,17 @@ class Pixels(Backbone):
         return prepared
 
 
-def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regions]) -> dict[str, Tensor]:
+def image_tensors(
+    kind: FeatureKind, images: NDArray[np.float32] | Sequence[NDArray[np.float32] | Regions]
+) -> dict[str, Tensor]:
     """The features of images as a model takes them: ``image_features`` or ``image_grid``, float32 (images, *shape).
 
     Regions, padded with 0, are ``image_regions`` float32 (images, regions, dim), ``region_mask`` bool (images,
     regions), and ``region_boxes`` float32 (images, regions, 4): left, top, right and bottom edge, see `Box`.
     """
-    regions = [one for one in images if isinstance(one, Regions)]
     if kind.regions is None:
-        stacked = np.stack([*images]) if len(images) else np.empty((0, *kind.shape), np.float32)
-        return {kind.input_name: torch.from_numpy(stacked)}
+        return {kind.input_name: torch.from_numpy(np.asarray(images, np.float32).reshape(-1, *kind.shape))}
+    regions = [one for one in images if isinstance(one, Regions)]
     counts = torch.tensor([len(one.features) for one in regions])
     return {
         "image_regions": pad_sequence([torch.from_numpy(one.features) for one in regions], batch_first=True),

@@ -42,27 +42,14 @@ class VqaProcessor(ProcessorMixin):
         texts: what the model reads, as in training.
         image_kind: kind of the image features in training; None for a model without images.
         inputs: `Model.inputs`; of a multiple-choice model with `CHOICES`.
-        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
-
-    Raises:
-        InputError: the backbone gives other features than those in training.
     """
 
-    def __init__(
-        self,
-        texts: QuestionTexts,
-        image_kind: FeatureKind | None,
-        inputs: Collection[str],
-        *,
-        backbone: str | Backbone | None = None,
-    ) -> None:
+    def __init__(self, texts: QuestionTexts, image_kind: FeatureKind | None, inputs: Collection[str]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.texts = texts
         self.word_changes = WordChanges()  # changes of the words of questions, as in training
         self.image_kind, self.inputs = image_kind, frozenset(inputs)
-        self._backbone = backbone
-        if isinstance(backbone, Backbone):
-            self._check(backbone)
+        self._backbone: str | Backbone | None = None
 
     @property
     def model_input_names(self) -> list[str]:
@@ -149,7 +136,7 @@ class VqaProcessor(ProcessorMixin):
             word_vectors: the file of the model's word vectors, for words outside its vocabulary.
             new_words: without the file, "refuse" (raise InputError; the default of multiple-choice models), "skip"
                 (that of others), or skip and "warn".
-            backbone: another image backbone than that of the checkpoint.
+            backbone: another image backbone than that of the checkpoint, its name or its folder, see `find_backbone`.
 
         Raises:
             InputError: it is another file, cannot be read, or the model reads no word vectors; or the backbone gives

@@ -130,7 +130,9 @@ class _Run:
         else:
             self.model, self.optimizer = accelerator.prepare(self.plain, self.optimizer)
         decay = self.recipe.average_weights
-        self.averages = averaged_weights(self.plain, decay, tensors, self.state.step) if decay else None
+        self.averages = averaged_weights(self.plain, decay) if decay else None
+        if self.averages is not None and tensors:
+            self.averages.load_state_dict(with_prefix(tensors, "average."))
         self.evaluated: Any = self.plain if self.averages is None else self.averages.module
         """what is validated and saved"""
 
@@ -244,7 +246,9 @@ class _Run:
             if better:
                 replace_folder(self.settings.output / BEST, lambda folder: self._save(folder, found))
             tensors = {f"model.{name}": tensor for name, tensor in self.plain.state_dict().items()}
-            tensors |= optimizer_tensors(self.optimizer) | average_tensors(self.averages)
+            tensors |= optimizer_tensors(self.optimizer)
+            if self.averages is not None:
+                tensors |= {f"average.{name}": tensor for name, tensor in self.averages.state_dict().items()}
             stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             write_state(self.settings.output, state, stored)
             message = f"fitted: validation {found.score:.1%}"
@@ -365,23 +369,12 @@ def change_gradients(
         torch.nn.utils.clip_grad_value_(weights, recipe.clip_value)
 
 
-def averaged_weights(model: nn.Module, decay: float, tensors: Mapping[str, Tensor], step: int) -> AveragedModel:
-    """Moving averages of weights from the given ones on; after ``step`` steps, those among ``tensors``, if any."""
+def averaged_weights(model: nn.Module, decay: float) -> AveragedModel:
+    """Moving averages of weights from the given ones on."""
 
     def mean(averages: Tensors, weights: Tensors, updates: Tensor | int) -> None:
         torch._foreach_lerp_(averages, weights, 1 - min(decay, int(updates) / (int(updates) + WARM_UP - 1)))
 
     found = AveragedModel(model, multi_avg_fn=mean)
     found.update_parameters(model)  # the first update copies the weights
-    if tensors:
-        with torch.no_grad():
-            for name, one in average_tensors(found).items():
-                one.copy_(tensors[name])
-        found.n_averaged.fill_(1 + step)
     return found
-
-
-def average_tensors(averages: AveragedModel | None) -> dict[str, Tensor]:
-    """The averages of trained weights, by names for the run's state."""
-    weights = averages.module.named_parameters() if averages else ()
-    return {f"average.{name}": one for name, one in weights if one.requires_grad}

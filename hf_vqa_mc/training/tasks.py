@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isqrt
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,14 +188,13 @@ class Task:
         size = GRIDS_AT_ONCE if is_large else AT_ONCE if self._vocabulary is not None else CHOICES_AT_ONCE
         firsts = range(0, len(questions), size)
         mine = range(accelerator.process_index, len(firsts), accelerator.num_processes)
-        reading = Lock()
 
         def block(number: int) -> tuple[int, dict[str, NDArray[Any]]]:
             if on_cpu:  # the number of threads per product would change the last digits
                 torch.set_num_threads(1)  # partly affects the whole process, whose number is restored below
             with torch.no_grad():  # it is thread-local
                 rows = np.arange(firsts[number], min(firsts[number] + size, len(questions)))
-                return number, self._outputs(model, questions, rows, reading)
+                return number, self._outputs(model, questions, rows)
 
         threads, found = torch.get_num_threads(), {}
         workers = threads if on_cpu else 1
@@ -216,11 +214,10 @@ class Task:
         return Predictions(questions, columns.pop("labels", None), None, texts, self._index.keys(), **columns)
 
     def _outputs(
-        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], reading: Lock
+        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
         """The scores of the choices, or the best answers, with maps of attention and scores of candidate images."""
-        with reading:
-            tensors = self.tensors(questions, rows, questions.choices[rows] if self._vocabulary is None else None)
+        tensors = self.tensors(questions, rows, questions.choices[rows] if self._vocabulary is None else None)
         output = model(**{name: tensor.to(model.device) for name, tensor in tensors.items()})
         check_finite(questions, output.logits.isfinite().all())
         logits = output.logits.float().cpu().numpy()

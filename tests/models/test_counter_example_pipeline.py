@@ -61,10 +61,10 @@ def test_the_most_similar_candidates_are_ranked(checkpoint):
     ("given", "message"),
     [
         ({"candidates": [grey(1)] * 2}, "candidates: expected 3 images or more, as in training, found 2"),
-        ({"candidates": None}, 'the question has no "candidates"; expected {"image"'),
+        ({"candidates": None}, 'the question has no "candidates"; expected a dictionary with image, question'),
         ({"candidates": "images"}, "candidates: expected a list of images, found 'images'"),
         ({"candidates": ["a.png"] * 3}, "image a.png: no such file"),
-        ({"question": None}, 'the question has no "question"; expected {"image"'),
+        ({"question": None}, 'the question has no "question"; expected a dictionary with image, question'),
     ],
 )
 def test_incomplete_questions_are_refused(checkpoint, given, message):

@@ -98,12 +98,12 @@ def test_the_average_of_the_weights_is_saved_and_survives_an_interruption(toy, g
     best, last = load_file(whole.model_folder / "model.safetensors"), one
     assert not any(torch.equal(best[name], last[f"model.{name}"]) for name in best)
     if whole.record["best_step"] == whole.record["steps"]:
-        assert all(torch.equal(best[name], last[f"average.{name}"]) for name in best)
+        assert all(torch.equal(best[name], last[f"average.module.{name}"]) for name in best)
 
 
 def test_averages_are_those_of_a_plain_formulation():
     model, rng = torch.nn.Linear(3, 2), torch.Generator().manual_seed(0)
-    averages, expected = averaged_weights(model, 0.3, {}, 0), model.weight.detach().clone().double()
+    averages, expected = averaged_weights(model, 0.3), model.weight.detach().clone().double()
     for step in range(9):
         with torch.no_grad():
             model.weight.copy_(torch.randn(2, 3, generator=rng))

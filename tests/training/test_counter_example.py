@@ -129,7 +129,7 @@ def changed(lines, **values):
     ("change", "message"),
     [
         (lambda lines: lines[5:], "questions have no candidates in .*run vqa-mc generate complementary"),
-        (lambda lines: changed(lines, candidates=["x"] * 24), "candidate 'x' has no features"),
+        (lambda lines: changed(lines, candidates=["x"] * 24), "no features of the image with image_id 'x'"),
     ],
 )
 def test_files_of_candidates_are_checked(settings, worlds, tmp_path, change, message):
@@ -158,4 +158,4 @@ def test_another_file_is_no_file_of_candidates(tmp_path, content, reason):
     path = tmp_path / "x.jsonl"
     path.write_text(content)
     with pytest.raises(InputError, match=f"not a file of vqa-mc generate complementary .*{reason}"):
-        Candidates(path, {})
+        Candidates(path)

@@ -300,7 +300,7 @@ def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, si
 
 
 def test_a_model_of_the_whole_image_rejects_regions(toy, toy_regions, tmp_path):
-    with pytest.raises(InputError, match=r"has regions per image, bow-q-i takes one vector; run vqa-mc features with"):
+    with pytest.raises(InputError, match=r"has regions per image, bow-q-i takes one vector; create these with"):
         run(toy, tmp_path / "run", "bow-q-i", features=toy_regions)
 
 
