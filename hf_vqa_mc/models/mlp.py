@@ -155,18 +155,13 @@ class MlpForMultipleChoiceVqa(PreTrainedModel):  # type: ignore[no-untyped-call]
                 if given is None:
                     raise InputError(f"{self.config.model_type} needs {name} features; found none")
                 shared = shared + part(functional.normalize(given, dim=-1))
-        return multiple_choice_output(self.head(shared, own, question, answer), mask, labels)
-
-
-def multiple_choice_output(scores: Tensor, mask: Tensor, labels: Tensor | None) -> MultipleChoiceModelOutput:
-    """Logits (batch, choices) and loss from the scores of the valid choices, in the order of the mask."""
-    logits = scores.new_full(mask.shape, torch.finfo(scores.dtype).min)
-    logits = logits.masked_scatter(mask, scores)
-    loss = None
-    if labels is not None:
-        is_target = functional.one_hot(labels, mask.shape[1]).to(torch.bool)
-        loss = functional.binary_cross_entropy_with_logits(scores, is_target[mask].to(scores.dtype))
-    return MultipleChoiceModelOutput(loss=loss, logits=logits)
+        scores = self.head(shared, own, question, answer)  # of the valid choices, in the order of the mask
+        logits = scores.new_full(mask.shape, torch.finfo(scores.dtype).min).masked_scatter(mask, scores)
+        loss = None
+        if labels is not None:
+            is_target = functional.one_hot(labels, mask.shape[1]).to(torch.bool)
+            loss = functional.binary_cross_entropy_with_logits(scores, is_target[mask].to(scores.dtype))
+        return MultipleChoiceModelOutput(loss=loss, logits=logits)
 
 
 def _declared(letters: str, description: str) -> Model:

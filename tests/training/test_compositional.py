@@ -1,6 +1,5 @@
 """Models that compose: layouts of modules, recurrent units, programs as questions, and what their recipes do."""
 
-import json
 import shutil
 from types import SimpleNamespace
 
@@ -61,20 +60,6 @@ def test_a_model_learns_and_its_checkpoint_answers_and_attends(toy, grid, tmp_pa
     )  # fmt: skip
     assert found.results == result.record["results"]["test"]
     assert maps.exists()
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_with_noise_and_clipping_is_the_same_after_resuming(toy, grid, tmp_path):
-    given = {"features": grid, "epochs": 2, "model_settings": {**SMALL["rau"], "dropout": 0.5}}
-    whole = run(toy, tmp_path / "whole", "rau", **given)
-    with pytest.raises(KeyboardInterrupt):
-        run(toy, tmp_path / "parts", "rau", progress=stop, **given)
-    again = run(toy, tmp_path / "parts", "rau", **given)
-    assert again.record["results"] == whole.record["results"]
-    one, other = (load_checkpoint(run.model_folder)[0].state_dict() for run in (whole, again))
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    stored = json.loads((tmp_path / "parts" / "best" / "training.json").read_text())["settings"]
-    assert (stored["gradient_noise"], stored["clip_norm"], stored["clip_value"]) == (0.01, 0.1, None)
 
 
 def stop(step, done, total):

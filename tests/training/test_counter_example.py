@@ -3,11 +3,9 @@
 import json
 
 import pytest
-import torch
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.scoring import counterexample_recall
 from hf_vqa_mc.training.inputs import Candidates
 from hf_vqa_mc.training.loop import train
@@ -90,22 +88,6 @@ def with_fewer(path, fewer):
     short = ({**line, **{name: line[name][:-1] for name in ("candidates", "distances")}} for line in lines)
     fewer.write_text("".join(json.dumps(line) + "\n" for line in short))
     return fewer
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_is_the_same_after_resuming(settings, tmp_path):
-    whole = train(settings(output=tmp_path / "whole"))
-
-    def stop(step, done, _):
-        if step == "training" and done == 15:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(settings(), stop)
-    again = train(settings())
-    assert again.record["results"] == whole.record["results"]
-    one, other = (load_checkpoint(run.model_folder)[0].state_dict() for run in (whole, again))
-    assert all(torch.equal(one[name], other[name]) for name in one)
 
 
 @pytest.mark.parametrize(
