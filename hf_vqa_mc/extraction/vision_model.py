@@ -1,6 +1,7 @@
 """Networks as backbones: EfficientNet-Lite1, and vision models and object detectors of transformers."""
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.util import find_spec
@@ -32,7 +33,7 @@ DIM, GRID = 1280, 8
 AT_ONCE = 4  # images per forward pass on a CPU, whose cache holds no more
 VGG_19, VGG_WEIGHTS, VGG_DIM = "vgg19", "model.safetensors", 4096
 VGG_CHANNELS = (64, 64, 0, 128, 128, 0, *[256] * 4, 0, *[512] * 4, 0, *[512] * 4, 0)  # 0: max pooling
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+IMAGENET_MEAN, IMAGENET_STD = np.array([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]], np.float32)
 PROBE_SIZE = (96, 64)  # width and height of an image that is encoded to learn the size of the features
 WARPED_FROM = 384
 """Input side from which transformers' ConvNeXT processor, also used for ResNet, resizes an image to a square instead
@@ -135,6 +136,8 @@ class Vgg19(Network):
     With the weights of ``timm/vgg19.tv_in1k``, whose preprocessing is torchvision's.
     """
 
+    batch_size = 16
+
     def __init__(self, name: str, grid: int | None, device: str | None, precision: Precision | None) -> None:
         super().__init__(device, precision)
         files = ModelFiles("--backbone", name, "timm/vgg19.tv_in1k", needed=[VGG_WEIGHTS])
@@ -145,8 +148,11 @@ class Vgg19(Network):
         for channels in VGG_CHANNELS:
             layers += [nn.Conv2d(size, channels, 3, padding=1), nn.ReLU()] if channels else [nn.MaxPool2d(2)]
             size = channels or size
-        hidden = {"fc1": nn.Conv2d(size, VGG_DIM, 7), "fc2": nn.Conv2d(VGG_DIM, VGG_DIM, 1)}
-        self._network = nn.ModuleDict({"features": nn.Sequential(*layers), "pre_logits": nn.ModuleDict(hidden)})
+        fully_connected = OrderedDict[str, nn.Module](
+            fc1=nn.Conv2d(size, VGG_DIM, 7), act1=nn.ReLU(), fc2=nn.Conv2d(VGG_DIM, VGG_DIM, 1), act2=nn.ReLU()
+        )
+        parts = {"features": nn.Sequential(*layers), "pre_logits": nn.Sequential(fully_connected)}
+        self._network = nn.Sequential(OrderedDict(parts))
         with files.as_input_errors():
             weights = load_file(files.folder / VGG_WEIGHTS)
             self._network.load_state_dict({name: weights[name] for name in self._network.state_dict()})
@@ -156,14 +162,12 @@ class Vgg19(Network):
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """The preprocessed centre of the image, float32 (3, 224, 224)."""
         pixels = np.asarray(middle(image.convert("RGB"), 224, 0.875, Image.Resampling.BILINEAR), np.float32) / 255
-        return ((pixels - np.float32(IMAGENET_MEAN)) / np.float32(IMAGENET_STD)).transpose(2, 0, 1)
+        return np.ascontiguousarray(((pixels - IMAGENET_MEAN) / IMAGENET_STD).transpose(2, 0, 1))
 
     def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
         """Features, float32 (batch, 4096)."""
         with self._inference():
-            found = self._network["features"](torch.from_numpy(prepared).to(self._device))
-            for layer in self._network["pre_logits"].values():
-                found = layer(found).relu()
+            found: Tensor = self._network(torch.from_numpy(prepared).to(self._device))
         return np.asarray(found.flatten(1).float().cpu())
 
 

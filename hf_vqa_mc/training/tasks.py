@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DECOYS = 3  # decoys of a question in a step, of one kind (Chao et al. 2018, supplement A.4)
-AT_ONCE, CHOICES_AT_ONCE, GRIDS_AT_ONCE = 1024, 256, 64
+AT_ONCE, CHOICES_AT_ONCE, GRIDS_AT_ONCE = 1024, 512, 64
 """Questions per forward pass: of an open-ended model, of a multiple-choice model, and with grids or regions."""
 NO_ANSWER = -1  # answer index of a question whose answer is not in the vocabulary
 
