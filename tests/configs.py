@@ -1,9 +1,10 @@
 """Dataset folders with configs, as ``load_dataset`` reads them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
@@ -22,3 +23,10 @@ def write_configs(folder: Path, configs: Mapping[str, Mapping[str, pa.Table | It
     ]
     (folder / "README.md").write_text(f"---\n{yaml.safe_dump({'configs': listed}, sort_keys=False)}---\n")
     return folder
+
+
+def write_vectors(path: Path, words: Sequence[str], dim: int, seed: int = 0) -> Path:
+    """Write a GloVe file of random vectors."""
+    rows = np.random.default_rng(seed).normal(size=(len(words), dim)).round(3).tolist()
+    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, rows, strict=True)))
+    return path

@@ -46,7 +46,7 @@ class RegionKind:
 class FeatureKind:
     """A kind of image features: the same kind and the same image give the same features."""
 
-    backbone: str  # ``pixels``, ``efficientnet-lite1``, or a model's name on the Hub, or the name of a folder
+    backbone: str  # ``pixels``, ``efficientnet-lite1``, or a model's name on the Hub or its folder's; with @SIDE
     revision: str  # commit or checksum of the weights; `IMPORTED` features have none
     grid: int | None  # cells per side; None for one vector per image
     dim: int
@@ -64,6 +64,11 @@ class FeatureKind:
     def input_name(self) -> str:
         """The input of a model, one of `IMAGE_INPUTS`."""
         return IMAGE_INPUTS[2 if self.regions is not None else self.grid is not None]
+
+    @property
+    def side(self) -> str:
+        """The side of the images in pixels; "" if it is the model's own."""
+        return self.backbone.partition("@")[2]
 
     @property
     def folder_name(self) -> str:
@@ -183,16 +188,17 @@ class Pixels(Backbone):
         return prepared
 
 
-def image_tensors(kind: FeatureKind, images: Sequence[NDArray[np.float32] | Regions]) -> dict[str, Tensor]:
+def image_tensors(
+    kind: FeatureKind, images: NDArray[np.float32] | Sequence[NDArray[np.float32] | Regions]
+) -> dict[str, Tensor]:
     """The features of images as a model takes them: ``image_features`` or ``image_grid``, float32 (images, *shape).
 
     Regions, padded with 0, are ``image_regions`` float32 (images, regions, dim), ``region_mask`` bool (images,
     regions), and ``region_boxes`` float32 (images, regions, 4): left, top, right and bottom edge, see `Box`.
     """
-    regions = [one for one in images if isinstance(one, Regions)]
     if kind.regions is None:
-        stacked = np.stack([*images]) if len(images) else np.empty((0, *kind.shape), np.float32)
-        return {kind.input_name: torch.from_numpy(stacked)}
+        return {kind.input_name: torch.from_numpy(np.asarray(images, np.float32).reshape(-1, *kind.shape))}
+    regions = [one for one in images if isinstance(one, Regions)]
     counts = torch.tensor([len(one.features) for one in regions])
     return {
         "image_regions": pad_sequence([torch.from_numpy(one.features) for one in regions], batch_first=True),

@@ -14,6 +14,7 @@ from hf_vqa_mc.io.hub_folder import first_line, hub_folder
 
 FILES = ["config.json", "preprocessor_config.json", "processor_config.json", "model*.safetensors", "model*.json"]
 """Files read of a model; pickles are never loaded."""
+NEEDED = ("config.json", "preprocessor_config.json", "model*.safetensors")
 _NOT_LEARNT = ("position_ids", "num_batches_tracked")  # tensors that older checkpoints lack and that need no weights
 
 
@@ -23,7 +24,9 @@ class ModelFiles:
     Raises InputError if there is no such model or files are missing, ConnectionError if the Hub cannot be reached.
     """
 
-    def __init__(self, option: str, given: str, what: str, built_in: Sequence[str] = ()) -> None:
+    def __init__(
+        self, option: str, given: str, what: str, built_in: Sequence[str] = (), needed: Sequence[str] = NEEDED
+    ) -> None:
         self._called, self._what = f"{option} {given}", what
         local = Path(given).expanduser()
         if local.is_dir():
@@ -35,11 +38,11 @@ class ModelFiles:
             expected = f"did you mean {near[0]}?" if near else f"expected {known}"
             self.folder = hub_folder(option, given, FILES, expected)
             self.name, self.revision = given, self.folder.name  # that of a cached snapshot is its commit
-        for needed in ("config.json", "preprocessor_config.json", "model*.safetensors"):
-            other = "processor_config.json" if needed.startswith("pre") else needed
-            if not any(self.folder.glob(needed)) and not any(self.folder.glob(other)):
+        for file in needed:
+            other = file.removeprefix("pre")  # processor_config.json
+            if not any(self.folder.glob(file)) and not any(self.folder.glob(other)):
                 raise InputError(
-                    f"{self._called} has no {needed}; expected {what} written by save_pretrained, with its image "
+                    f"{self._called} has no {file}; expected {what} written by save_pretrained, with its image "
                     "processor and safetensors weights (pickled weights are never loaded)"
                 )
 

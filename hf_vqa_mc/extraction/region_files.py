@@ -130,10 +130,7 @@ def _tsv(path: Path) -> dict[str, StoredRegions]:
             if len(others) != _LINE_FIELDS - 1:
                 names = "image_id, image_w, image_h, num_boxes, boxes, features, separated by tabs"
                 raise InputError(f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: {names}")
-            name_text = name.decode("utf-8", "replace")
-            if name_text in found:
-                raise InputError(f"{location}: image {name_text!r} is also in {found[name_text].location}")
-            found[name_text] = StoredRegions(location, partial(_line, path, start))
+            found[name.decode("utf-8", "replace")] = StoredRegions(location, partial(_line, path, start))
             start += len(line)
     return found
 
@@ -204,17 +201,8 @@ def _scene_graphs(path: Path) -> dict[str, StoredRegions]:
     found = {}
     for graph in read_gqa_graphs(PublishedFile(path.name, path)):
         location = f"{path}, image {graph.image_id!r}"
-        found[graph.image_id] = StoredRegions(location, partial(_graph, graph, location), MOST_OF_GRAPH)
+        found[graph.image_id] = StoredRegions(location, partial(graph_regions, graph), MOST_OF_GRAPH)
     return found
-
-
-def _graph(graph: RawGraph, location: str) -> tuple[Any, ...]:
-    for name, of in graph.objects.items():
-        width, height = of.box[2:]
-        if min(width, height) < 0:
-            size = f"{width} x {height}"
-            raise InputError(f"{location}, object {name!r} ({of.name}) has the size {size}; expected 0 or more")
-    return *graph_regions(graph), graph.width, graph.height
 
 
 @cache
@@ -224,8 +212,8 @@ def name_vector(name: str) -> NDArray[np.float32]:
     return np.asarray((2 * signs.astype(np.float32) - 1) / np.float32(NAME_SIZE**0.5))
 
 
-def graph_regions(graph: RawGraph) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Features float32 (regions, 5 x `NAME_SIZE`) of objects, relations, and the scene if it has attributes; boxes.
+def graph_regions(graph: RawGraph) -> tuple[Any, ...]:
+    """Features float32 (regions, 5 x `NAME_SIZE`) of objects, relations, and the scene; boxes; width and height.
 
     A region has the vectors of an object's name and attributes, a relation's name, and the other object's name and
     attributes, 0 for what there is not. Relations to objects that the graph lacks are left out. Boxes (regions, 4) are
@@ -248,7 +236,7 @@ def graph_regions(graph: RawGraph) -> tuple[NDArray[np.float32], NDArray[np.floa
     if graph.scene or not features:
         features.append(np.concatenate([_embedded(SCENE, sorted(graph.scene.values())), nothing]))
         boxes.append([0, 0, graph.width, graph.height])
-    return np.stack(features), np.array(boxes, np.float64)
+    return np.stack(features), np.array(boxes, np.float64), graph.width, graph.height
 
 
 def _embedded(name: str, attributes: Sequence[str]) -> NDArray[np.float32]:

@@ -163,9 +163,7 @@ class ImageFeatures:
 
     def tensors(self, image_ids: Sequence[str]) -> dict[str, torch.Tensor]:
         """The model inputs of images, see `image_tensors`; raises as `take`."""
-        if self.kind.regions is not None:
-            return image_tensors(self.kind, self.regions(image_ids))
-        return {self.kind.input_name: torch.from_numpy(self.take(image_ids))}
+        return image_tensors(self.kind, self.take(image_ids) if self.kind.regions is None else self.regions(image_ids))
 
     def views(self, image_ids: Sequence[str]) -> NDArray[np.float64] | None:
         """(images, 4): the part of each image that its grid covers, see `Box`; None if it is always the whole."""

@@ -1,6 +1,7 @@
 """Networks as backbones: EfficientNet-Lite1, and vision models and object detectors of transformers."""
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.util import find_spec
@@ -13,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from torch import Tensor
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from hf_vqa_mc.errors import InputError, MissingExtra
 from hf_vqa_mc.extraction.backbones import Backbone, Box, FeatureKind, Network, Pixels, Precision, RegionKind, Regions
@@ -29,6 +31,9 @@ CROP = 240 / (240 + 34)
 MEAN, STDDEV = 127.0, 128.0  # of pixel values (tensorflow/tpu, efficientnet/lite/efficientnet_lite_builder.py)
 DIM, GRID = 1280, 8
 AT_ONCE = 4  # images per forward pass on a CPU, whose cache holds no more
+VGG_19, VGG_WEIGHTS, VGG_DIM = "vgg19", "model.safetensors", 4096
+VGG_CHANNELS = (64, 64, 0, 128, 128, 0, *[256] * 4, 0, *[512] * 4, 0, *[512] * 4, 0)  # 0: max pooling
+IMAGENET_MEAN, IMAGENET_STD = np.array([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]], np.float32)
 PROBE_SIZE = (96, 64)  # width and height of an image that is encoded to learn the size of the features
 WARPED_FROM = 384
 """Input side from which transformers' ConvNeXT processor, also used for ResNet, resizes an image to a square instead
@@ -46,7 +51,8 @@ def find_backbone(
     """Load a backbone.
 
     Args:
-        name: ``pixels``, ``efficientnet-lite1``, or a vision model of transformers: a name on the Hub or a folder.
+        name: ``pixels``, ``efficientnet-lite1``, or a vision model of transformers: a name on the Hub or a folder,
+            for larger images with ``@`` and their side, such as ``microsoft/resnet-152@448``; or timm's VGG-19.
         grid: cells per side; None for one vector per image.
         regions: limits of the regions, if the model is an object detector.
         device: by default the GPU if there is one.
@@ -62,6 +68,8 @@ def find_backbone(
         return Pixels(grid)
     if name == EFFICIENTNET_LITE1:
         return EfficientNetLite1(grid, device, precision)
+    if Path(name).name.startswith(VGG_19):
+        return Vgg19(name, grid, device, precision)
     return VisionModel(name, grid, device, precision)
 
 
@@ -122,19 +130,61 @@ def _efficientnet() -> Any:  # noqa: ANN401  a network without types
     return network.eval().requires_grad_(False)
 
 
+class Vgg19(Network):
+    """The last hidden layer of VGGNet, which Antol et al. 2015 (section 5.1) take of an image; their code has VGG-19.
+
+    With the weights of ``timm/vgg19.tv_in1k``, whose preprocessing is torchvision's.
+    """
+
+    batch_size = 16
+
+    def __init__(self, name: str, grid: int | None, device: str | None, precision: Precision | None) -> None:
+        super().__init__(device, precision)
+        files = ModelFiles("--backbone", name, "timm/vgg19.tv_in1k", needed=[VGG_WEIGHTS])
+        if grid is not None:
+            raise InputError(f"--grid {grid}: the last hidden layer of {name} has one vector per image; remove --grid")
+        layers: list[nn.Module] = []
+        size = 3
+        for channels in VGG_CHANNELS:
+            layers += [nn.Conv2d(size, channels, 3, padding=1), nn.ReLU()] if channels else [nn.MaxPool2d(2)]
+            size = channels or size
+        fully_connected = OrderedDict[str, nn.Module](
+            fc1=nn.Conv2d(size, VGG_DIM, 7), act1=nn.ReLU(), fc2=nn.Conv2d(VGG_DIM, VGG_DIM, 1), act2=nn.ReLU()
+        )
+        parts = {"features": nn.Sequential(*layers), "pre_logits": nn.Sequential(fully_connected)}
+        self._network = nn.Sequential(OrderedDict(parts))
+        with files.as_input_errors():
+            weights = load_file(files.folder / VGG_WEIGHTS)
+            self._network.load_state_dict({name: weights[name] for name in self._network.state_dict()})
+        self._network.eval().requires_grad_(False).to(self._device)
+        self.kind = FeatureKind(files.name, files.revision, None, VGG_DIM, self._precision)
+
+    def prepare(self, image: Image.Image) -> NDArray[np.float32]:
+        """The preprocessed centre of the image, float32 (3, 224, 224)."""
+        pixels = np.asarray(middle(image.convert("RGB"), 224, 0.875, Image.Resampling.BILINEAR), np.float32) / 255
+        return np.ascontiguousarray(((pixels - IMAGENET_MEAN) / IMAGENET_STD).transpose(2, 0, 1))
+
+    def forward(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features, float32 (batch, 4096)."""
+        with self._inference():
+            found: Tensor = self._network(torch.from_numpy(prepared).to(self._device))
+        return np.asarray(found.flatten(1).float().cpu())
+
+
 class VisionModel(Network):
     """A vision model loaded with AutoModel and AutoImageProcessor; arguments and errors are those of `find_backbone`.
 
     One vector per image is the pooler output (ResNet: the mean of the last feature map); without pooling weights the
     class token, or the mean of the patch tokens if there is none. A grid is the last feature map, or the patch tokens.
-    For a grid of twice that side, the input has twice the resolution.
+    For a grid of twice that side, or images of SIDE pixels (``NAME@SIDE``), the input has a higher resolution.
     """
 
     def __init__(self, name: str, grid: int | None, device: str | None, precision: Precision | None) -> None:
         from transformers import AutoModel
 
         super().__init__(device, precision)
-        files = ModelFiles("--backbone", name, "a vision model", [Pixels.NAME, EFFICIENTNET_LITE1])
+        own, _, side_given = (name, "", "") if Path(name).is_dir() else name.partition("@")
+        files = ModelFiles("--backbone", own, "a vision model", [Pixels.NAME, EFFICIENTNET_LITE1])
         with files.as_input_errors():
             self._processor, model, missing = files.load(AutoModel, self._device)
             self._model = getattr(model, "vision_model", model)  # of CLIP, SigLIP
@@ -144,16 +194,22 @@ class VisionModel(Network):
         self._accepts = inspect.signature(self._model.forward).parameters
         self._scale = 1
         with files.as_input_errors():
+            if side_given:
+                own_side = self.prepare(Image.new("RGB", PROBE_SIZE)).shape[-1]
+                if not side_given.isdecimal() or int(side_given) % own_side or not int(side_given):
+                    raise InputError(f"--backbone {name}: expected a multiple of {own_side} pixels, the model's own")
+                self._scale = int(side_given) // own_side
             dim, side = self._sizes(grid)
             if grid is not None and grid != side:
-                self._scale = 2
+                self._scale *= 2
                 dim, larger = self._sizes(grid) if grid == 2 * (side or 0) else (dim, None)
                 if larger != grid:
                     wrong = f"has grids of {side} and {2 * side} cells per side" if side else "has no square output"
                     raise InputError(f"--grid {grid}: {name} {wrong}")
             self._seen, wide = (self._width_seen((width, 256)) for width in (256, 512))
         self._crops = wide < 0.75 * self._seen
-        self.kind = FeatureKind(files.name, files.revision, grid, dim, self._precision)
+        called = f"{files.name}@{side_given}" if side_given else files.name
+        self.kind = FeatureKind(called, files.revision, grid, dim, self._precision)
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
         """Preprocessed image, float32 (3, height, width)."""

@@ -1,6 +1,5 @@
 """The papers' models as transformers' models: importing this registers them with its Auto classes and pipelines."""
 
-from transformers import AutoProcessor
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_vqa_mc.model_listing import MODELS
@@ -8,16 +7,9 @@ from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa, AnswerMlpVqaCo
 from hf_vqa_mc.models.attention import SpatialAttentionForMultipleChoiceVqa, SpatialAttentionVqaConfig
 from hf_vqa_mc.models.hie_co_attention import HieCoAttentionForMultipleChoiceVqa, HieCoAttentionVqaConfig
 from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.model import (
-    COUNTER_EXAMPLE_TASK,
-    OPEN_ENDED_TASK,
-    TASK,
-    Model,
-    QuestionImageConfig,
-    VqaConfig,
-)
+from hf_vqa_mc.models.model import COUNTER_EXAMPLE_TASK, OPEN_ENDED_TASK, TASK, Model
 from hf_vqa_mc.models.pipeline import CheckpointModel, VqaPipeline
-from hf_vqa_mc.models.processor import FORMER, VqaProcessor
+from hf_vqa_mc.models.processor import VqaProcessor
 from hf_vqa_mc.models.question_lstm import QuestionLstmForOpenEndedVqa, QuestionLstmVqaConfig
 
 __all__ = [
@@ -39,7 +31,5 @@ __all__ = [
 
 for _model in MODELS.values():
     _model.register()
-for _config, _name in zip((VqaConfig, QuestionImageConfig), FORMER, strict=True):  # AutoProcessor looks for the name
-    AutoProcessor.register(_config, type(_name, (VqaProcessor,), {}), exist_ok=True)  # type: ignore[no-untyped-call]
 for _task in (TASK, OPEN_ENDED_TASK, COUNTER_EXAMPLE_TASK):
     PIPELINE_REGISTRY.register_pipeline(_task, VqaPipeline, CheckpointModel)

@@ -64,6 +64,7 @@ class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
         image_regions: Tensor | None = None,
         region_mask: Tensor | None = None,
         region_boxes: Tensor | None = None,
+        image_features: Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Score all answers of the vocabulary.
 
@@ -74,12 +75,15 @@ class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
             image_regions: (batch, regions, image_size), instead of image_grid.
             region_mask: bool (batch, regions); by default all are valid.
             region_boxes: not used.
+            image_features: (batch, image_size), instead of image_grid for a model without attention.
 
         Returns:
             ``logits`` (batch, answers); with labels also ``loss``; ``attentions`` of each step, (batch, positions).
         """
-        cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
-        return self._answer(question_indices, cells, mask, labels)
+        if image_features is not None:
+            image_grid = image_features[:, None]
+        cells = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        return self._answer(question_indices, cells, region_mask, labels)
 
     @abstractmethod
     def _answer(
@@ -90,17 +94,13 @@ class AttendingModel(VqaModel):  # type: ignore[no-untyped-call]
 
 def image_positions(
     size: int, image_grid: Tensor | None, image_regions: Tensor | None, region_mask: Tensor | None
-) -> tuple[Tensor, Tensor | None]:
-    """Cells or regions of images, (batch, positions, size), 0 in padding, and their mask, None if all valid."""
-    if image_regions is None and image_grid is not None:
-        check_grid(image_grid, size)
-        return image_grid, None
-    if image_regions is None or image_grid is not None:
+) -> Tensor:
+    """Cells or regions of images, (batch, positions, size), 0 in padding; raises InputError for other shapes."""
+    given = image_grid if image_regions is None else image_regions
+    if given is None or (image_grid is not None and image_regions is not None):
         raise InputError("expected one of image_grid and image_regions")
-    check_grid(image_regions, size, "image_regions")
-    if region_mask is None:
-        return image_regions, None
-    return image_regions.masked_fill(~region_mask[..., None], 0), region_mask
+    check_grid(given, size, "image_grid" if image_regions is None else "image_regions")
+    return given if region_mask is None else given.masked_fill(~region_mask[..., None], 0)
 
 
 def check_grid(image_grid: Tensor, size: int, name: str = "image_grid") -> None:

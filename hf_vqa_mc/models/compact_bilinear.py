@@ -6,9 +6,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_vqa_mc.models.answer_mlp import answer_output, needed
-from hf_vqa_mc.models.attention import average, image_positions
-from hf_vqa_mc.models.model import Model, QuestionImageConfig, VqaModel
+from hf_vqa_mc.models.answer_mlp import answer_output
+from hf_vqa_mc.models.attention import AttendingModel, average
+from hf_vqa_mc.models.model import Model, QuestionImageConfig
 from hf_vqa_mc.models.question_texts import PADDING, packed
 from hf_vqa_mc.recipe import Recipe
 
@@ -74,7 +74,7 @@ class McbVqaConfig(QuestionImageConfig):  # type: ignore[no-untyped-call]
     may_be_zero = ("fixed_word_size",)
 
 
-class McbForOpenEndedVqa(VqaModel):
+class McbForOpenEndedVqa(AttendingModel):
     """Words -> LSTMs; question and image (with attention: a weighted sum of its cells) -> compact bilinear -> answers.
 
     Image features are L2-normalised. Each pooling is followed by signed square root, L2 norm and dropout.
@@ -111,31 +111,20 @@ class McbForOpenEndedVqa(VqaModel):
         if module is self.fixed_words:  # words without a given vector
             nn.init.zeros_(self.fixed_words.weight)
 
-    def forward(
-        self,
-        question_indices: Tensor,
-        image_features: Tensor | None = None,
-        image_grid: Tensor | None = None,
-        labels: Tensor | None = None,
-        *,
-        image_regions: Tensor | None = None,
-        region_mask: Tensor | None = None,
-        region_boxes: Tensor | None = None,
+    def _answer(
+        self, question_indices: Tensor, cells: Tensor, mask: Tensor | None, labels: Tensor | None
     ) -> SequenceClassifierOutput:
-        """As `AttendingModel.forward`; without attention, image_features (batch, image_size) instead of image_grid."""
         vectors = torch.cat([self.words(question_indices).tanh(), self.fixed_words(question_indices)], -1)
         _, (hidden, _) = self.lstm(packed(vectors, question_indices))
         question = self.lstm_dropout(torch.cat([*hidden], -1))  # the last states of all layers
-        attentions = None
+        cells, attentions = functional.normalize(cells, dim=-1), None
         if self.config.sees_grid:
-            cells, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
-            cells = functional.normalize(cells, dim=-1)
             joint = self.dropout(signed_root(self.attending(question[:, None], cells)))
             maps = [average(cells, scores, mask) for scores in self.attention(joint).unbind(-1)]
             image = torch.cat([attended for attended, _ in maps], -1)
             attentions = tuple(weights for _, weights in maps)
         else:
-            image = functional.normalize(needed(image_features, "image_features", self.config), dim=-1)
+            image = cells.squeeze(1)
         scores = self.classifier(self.dropout(signed_root(self.pooling(question, image))))
         return answer_output(scores, labels, attentions)
 

@@ -129,8 +129,6 @@ class Model:
         for name in settings:
             if name in SIZES and name in settings_of(self.config_class):
                 raise InputError(f"--model-settings {name}: the image features and questions decide it; remove it")
-            if not self.defaults():
-                raise InputError(f"--model-settings {name}: {self.name} has no settings; remove it")
             if name not in self.defaults():
                 raise unknown_name(f"setting of {self.name}", name, self.defaults())
         try:

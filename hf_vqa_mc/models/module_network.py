@@ -5,7 +5,6 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.answer_mlp import answer_output
 from hf_vqa_mc.models.attention import average, image_positions, side_of
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES
@@ -87,27 +86,34 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
         region_mask: Tensor | None = None,
         region_boxes: Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """As `AttendingModel.forward`, with question_layouts: int64 (batch, nodes, 5), see `Layouts.tensor`.
+        """As `AttendingModel.forward`, with question_layouts: int64 (batch, nodes, 5), see `layout_tensor`.
 
         A model that sees positions takes a square image_grid, or regions with region_boxes: float32 (batch, regions,
         4), see `image_tensors`. ``attentions`` has one, that of the last module that attends.
         """
-        given, mask = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
+        given = image_positions(self.config.image_size, image_grid, image_regions, region_mask)
         if self.config.sees_positions:
-            given = with_edges(given, image_regions, region_boxes)
+            given = self._with_edges(given, region_boxes)
         cells = self.cells(given).relu()
         placed = torch.cat([cells, given[..., -EDGES:]], -1) if self.config.sees_positions else cells
-        joint, attention = self._run(question_layouts, cells, placed, mask)
+        joint, attention = self._run(question_layouts, cells, placed, region_mask)
         if self.training:  # modules that no question of the batch has get gradients of 0, as optimizers and DDP expect
-            parts = (self.weights, self.result, self.near, self.attended, self.seen, self.counted)
-            unused = [
-                weight for part in (*parts, self.first_answer, self.second_answer) for weight in part.parameters()
-            ]
+            of_modules = ("weights", "result", "near", "attended", "seen", "counted", "first_answer", "second_answer")
+            unused = [weight for name in of_modules for weight in self.get_submodule(name).parameters()]
             joint = joint + 0 * torch.stack([weight.sum() for weight in (*unused, self.combining)]).sum()
         if self.config.reads_question:
             hidden = self.lstm(packed(self.words(question_indices), question_indices))[1][0][0]
             joint = joint + self.question(self.dropout(hidden))
         return answer_output(self.classifier(self.dropout(joint.relu())), labels, (attention,))
+
+    def _with_edges(self, positions: Tensor, region_boxes: Tensor | None) -> Tensor:
+        """The cells or regions with their edges in [-1, 1]: (batch, positions, size + `EDGES`)."""
+        if region_boxes is None:
+            side = side_of(positions)
+            line = torch.arange(side, device=positions.device) / side
+            first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
+            region_boxes = torch.cat([first, first + 1 / side], -1).expand(len(positions), -1, -1)
+        return torch.cat([positions, 2 * region_boxes.to(positions.dtype) - 1], -1)
 
     def _run(self, layouts: Tensor, cells: Tensor, placed: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The result of each layout's root (batch, size), and its last attention (batch, cells)."""
@@ -164,18 +170,6 @@ class ModuleNetworkForOpenEndedVqa(VqaModel):
         else:
             found = self.first_answer(answers[0]) + self.second_answer(answers[1])
         return found
-
-
-def with_edges(positions: Tensor, image_regions: Tensor | None, region_boxes: Tensor | None) -> Tensor:
-    """The cells or regions of `image_positions` with their edges in [-1, 1]: (batch, positions, size + `EDGES`)."""
-    if region_boxes is None:
-        if image_regions is not None:
-            raise InputError("the model sees where a region is; expected region_boxes with image_regions")
-        side = side_of(positions)
-        line = torch.arange(side, device=positions.device) / side
-        first = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).flatten(0, 1)
-        region_boxes = torch.cat([first, first + 1 / side], -1).expand(len(positions), -1, -1)
-    return torch.cat([positions, 2 * region_boxes.to(positions.dtype) - 1], -1)
 
 
 NMN = Model(

@@ -19,12 +19,7 @@ FIELDS = {
     OPEN_ENDED_TASK: ("image", "question", "choices", "caption", "group"),
     COUNTER_EXAMPLE_TASK: ("image", "question", "candidates"),
 }
-EXPECTED = {
-    TASK: '{"image": ..., "question": ..., "choices": [...]}',
-    OPEN_ENDED_TASK: '{"image": ..., "question": ...}, and optionally "choices": [...], "caption", "group"',
-    COUNTER_EXAMPLE_TASK: '{"image": ..., "question": ..., "candidates": [...]}',
-}
-"""The fields of a question by task, and its dictionary in messages."""
+"""The fields of a question by task."""
 
 
 class CheckpointModel:
@@ -138,11 +133,12 @@ class VqaPipeline(Pipeline):
 
     def _check(self, question: object, *needed: str) -> None:
         """Raise InputError unless a question is a dictionary with the fields."""
+        expected = f"expected a dictionary with {', '.join(FIELDS[self.task])}"
         if not isinstance(question, Mapping):
-            raise InputError(f"question is {shown(question)}; expected {EXPECTED[self.task]}")
+            raise InputError(f"question is {shown(question)}; {expected}")
         for name in needed:
             if question.get(name) is None:
-                raise InputError(f'the question has no "{name}"; expected {EXPECTED[self.task]}')
+                raise InputError(f'the question has no "{name}"; {expected}')
 
     def preprocess(self, input_: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """A batch of one question, with the same keys for all questions of a task."""

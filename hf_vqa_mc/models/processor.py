@@ -29,8 +29,6 @@ from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
 
 PROCESSOR_CONFIG = "processor_config.json"
 EncodedImage = NDArray[np.float32] | Regions  # the features of an image
-FORMER = ("VqaMcProcessor", "OpenEndedVqaProcessor")
-"""Names of the class in earlier checkpoints; ``inputs`` of the first one lack `CHOICES`."""
 
 _OF_HUB = frozenset(("revision", "token", "cache_dir", "local_files_only", "force_download"))
 _OF_OTHERS = frozenset(("trust_remote_code", "code_revision", "dtype", "use_fast", "proxies"))
@@ -44,27 +42,14 @@ class VqaProcessor(ProcessorMixin):
         texts: what the model reads, as in training.
         image_kind: kind of the image features in training; None for a model without images.
         inputs: `Model.inputs`; of a multiple-choice model with `CHOICES`.
-        backbone: a backbone, or its name or folder, see `find_backbone`; by default that of ``image_kind``.
-
-    Raises:
-        InputError: the backbone gives other features than those in training.
     """
 
-    def __init__(
-        self,
-        texts: QuestionTexts,
-        image_kind: FeatureKind | None,
-        inputs: Collection[str],
-        *,
-        backbone: str | Backbone | None = None,
-    ) -> None:
+    def __init__(self, texts: QuestionTexts, image_kind: FeatureKind | None, inputs: Collection[str]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.texts = texts
         self.word_changes = WordChanges()  # changes of the words of questions, as in training
         self.image_kind, self.inputs = image_kind, frozenset(inputs)
-        self._backbone = backbone
-        if isinstance(backbone, Backbone):
-            self._check(backbone)
+        self._backbone: str | Backbone | None = None
 
     @property
     def model_input_names(self) -> list[str]:
@@ -151,7 +136,7 @@ class VqaProcessor(ProcessorMixin):
             word_vectors: the file of the model's word vectors, for words outside its vocabulary.
             new_words: without the file, "refuse" (raise InputError; the default of multiple-choice models), "skip"
                 (that of others), or skip and "warn".
-            backbone: another image backbone than that of the checkpoint.
+            backbone: another image backbone than that of the checkpoint, its name or its folder, see `find_backbone`.
 
         Raises:
             InputError: it is another file, cannot be read, or the model reads no word vectors; or the backbone gives
@@ -239,7 +224,7 @@ class VqaProcessor(ProcessorMixin):
     def _check(self, backbone: Backbone) -> None:
         """Raise InputError if a backbone gives other features than those in training."""
         kind, found = self.image_kind, backbone.kind
-        names = ("revision", "shape", "precision", "regions")
+        names = ("revision", "side", "shape", "precision", "regions")
         if kind and any(getattr(found, name) != getattr(kind, name) for name in names):
             raise InputError(
                 f"the model was trained with image features of {kind}, this backbone gives {found}; use the same "
@@ -282,8 +267,7 @@ class VqaProcessor(ProcessorMixin):
             raise InputError(f"{folder} has no {PROCESSOR_CONFIG}; expected a checkpoint written by vqa-mc train")
         about = read_json(path)
         kind = None if about["image_features"] is None else FeatureKind.from_json(about["image_features"])
-        inputs = {*about["inputs"], *([CHOICES] if about["processor_class"] == FORMER[0] else [])}
-        texts = QuestionTexts.stored(folder, about, "refuse" if CHOICES in inputs else "skip")
-        made = VqaProcessor(texts, kind, inputs)
+        texts = QuestionTexts.stored(folder, about, "refuse" if CHOICES in about["inputs"] else "skip")
+        made = VqaProcessor(texts, kind, about["inputs"])
         made.word_changes = WordChanges.of(about.get("word_changes") or {})
         return made.with_options(**given)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -104,41 +105,28 @@ class QuestionWords:
 NO_WORDS = QuestionWords((), ())
 
 
-@dataclass(frozen=True)
-class Layouts:
-    """Converts questions to the layouts of a neural module network; its words are those of the training layouts."""
+def layout_words(questions: Sequence[str], form: QuestionForm) -> tuple[str, ...]:
+    """The words in the layouts of at least `FEWEST` training questions, the most frequent first."""
+    counts, times = Counter[str](), Counter(questions)
+    for layout, count in zip(layouts(list(times), form), times.values(), strict=True):
+        counts.update(dict.fromkeys((node.word for node in layout), count))
+    return most_frequent(counts, FEWEST)
 
-    form: QuestionForm
-    words: tuple[str, ...] = field(repr=False)  # the most frequent in training first; index + 2 is the word's index
 
-    @classmethod
-    def of(cls, questions: Sequence[str], form: QuestionForm) -> Self:
-        """The words of at least `FEWEST` training questions, each counted as often as it is given."""
-        counts: Counter[str] = Counter()
-        times = Counter(questions)
-        for layout, count in zip(layouts(list(times), form), times.values(), strict=True):
-            counts.update(dict.fromkeys((node.word for node in layout), count))
-        return cls(form, most_frequent(counts, FEWEST))
+def layout_tensor(questions: Sequence[str], form: QuestionForm, words: Sequence[str]) -> NDArray[np.int32]:
+    """The nodes of each question's layout: int32 (questions, nodes, `NODE`), right-padded with 0.
 
-    @property
-    def size(self) -> int:
-        """Number of word indices."""
-        return len(self.words) + 2
-
-    def tensor(self, questions: Sequence[str]) -> NDArray[np.int32]:
-        """The nodes of each question's layout: int32 (questions, nodes, `NODE`), right-padded with 0.
-
-        Words that are not in the training layouts share an index. Raises InputError as `program_layout`.
-        """
-        index = {word: number for number, word in enumerate(self.words, 2)}
-        given = layouts(questions, self.form)
-        found = np.zeros((len(given), max(map(len, given), default=1), NODE), np.int32)
-        for rows, layout in zip(found, given, strict=True):
-            for at, node in enumerate(layout):
-                depth = max((rows[one, -1] + 1 for one in node.inputs), default=0)
-                first, second = (*node.inputs, 0, 0)[:2]
-                rows[at] = MODULES.index(node.module) + 1, index.get(node.word, UNKNOWN), first, second, depth
-        return found
+    Words that are not in the training layouts share an index. Raises InputError as `program_layout`.
+    """
+    index = {word: number for number, word in enumerate(words, 2)}
+    given = layouts(questions, form)
+    found = np.zeros((len(given), max(map(len, given), default=1), NODE), np.int32)
+    for rows, layout in zip(found, given, strict=True):
+        for at, node in enumerate(layout):
+            depth = max((rows[one, -1] + 1 for one in node.inputs), default=0)
+            first, second = (*node.inputs, 0, 0)[:2]
+            rows[at] = MODULES.index(node.module) + 1, index.get(node.word, UNKNOWN), first, second, depth
+    return found
 
 
 @dataclass(frozen=True)
@@ -150,16 +138,17 @@ class QuestionTexts:
     captions: QuestionWords | None = None  # of the captions of the training images
     groups: tuple[str, ...] = ()  # groups of the training questions, such as question types
     form: QuestionForm = "text"  # what is read as the question
-    layouts: Layouts | None = None  # of modules, for the questions
+    layout_words: tuple[str, ...] | None = None  # of the training questions' layouts, the most frequent first
 
     def array(self, name: str, texts: Sequence[str]) -> Any:  # noqa: ANN401  an array, of bags a sparse one
         """An input of `TEXT_INPUTS` for texts; raises InputError if there is nothing to convert them with."""
         index = {group: number for number, group in enumerate(self.groups, OTHER_GROUP + 1)}
+        layouts_of = partial(layout_tensor, form=self.form, words=self.layout_words or ())
         convert: dict[str, Callable[[Sequence[str]], Any] | None] = {
             "question_indices": self.words.indices,
             "question_bags": self.words.bags,
             "question_vectors": self.vectors.encode if self.vectors else None,
-            "question_layouts": self.layouts.tensor if self.layouts else None,
+            "question_layouts": None if self.layout_words is None else layouts_of,
             "caption_bags": self.captions.bags if self.captions else None,
             "question_groups": lambda groups: np.array([index.get(group, OTHER_GROUP) for group in groups], np.int64),
         }
@@ -191,18 +180,19 @@ class QuestionTexts:
             "group_count": len(self.groups),
             "text_size": self.vectors.dim if self.vectors else None,
             "caption_size": self.captions.bag_size if self.captions else None,
-            "layout_words": self.layouts.size if self.layouts else None,
+            "layout_words": None if self.layout_words is None else len(self.layout_words) + 2,
         }
         return {name: size for name, size in found.items() if size is not None}
 
     def as_json(self) -> dict[str, Any]:
         """For processor_config.json."""
+        words = self.layout_words
         found = {
             "question_words": None if self.words == NO_WORDS else self.words.as_json(),
             "word_vectors": self.vectors.as_json() if self.vectors else None,
             "caption_words": self.captions.as_json() if self.captions else None,
             "questions": None if self.form == "text" else self.form,
-            "layouts": {"rules": rules().version, "words": list(self.layouts.words)} if self.layouts else None,
+            "layouts": None if words is None else {"rules": rules().version, "words": list(words)},
             "groups": list(self.groups) or None,
         }
         return {name: value for name, value in found.items() if value is not None}
@@ -219,9 +209,9 @@ class QuestionTexts:
             else None
             for name in ("question_words", "caption_words")
         )
-        form = given.get("questions", "text")
-        of_layouts = Layouts(form, tuple(given["layouts"]["words"])) if "layouts" in given else None
-        return cls(words or NO_WORDS, vectors, captions, tuple(given.get("groups", [])), form, of_layouts)
+        of_layouts = tuple(given["layouts"]["words"]) if "layouts" in given else None
+        groups, form = tuple(given.get("groups", ())), given.get("questions", "text")
+        return cls(words or NO_WORDS, vectors, captions, groups, form, of_layouts)
 
 
 def checked_texts(texts: object, what: str) -> Sequence[str]:

@@ -33,7 +33,7 @@ _PER_IMAGE = dict(zip(IMAGE_INPUTS, ("one vector", "a grid", "regions"), strict=
 class Candidates:
     """Candidate images of ``vqa-mc generate complementary``, (questions, candidates), the nearest first."""
 
-    def __init__(self, path: Path, features: ImageFeatures, count: int | None = None) -> None:
+    def __init__(self, path: Path, count: int | None = None) -> None:
         self.path = path
         try:
             lines = [line for _, line in json_lines(path)]
@@ -47,12 +47,6 @@ class Candidates:
             raise InputError(f"--candidates {path}: not a file of vqa-mc generate complementary ({error})") from error
         self.images = np.take_along_axis(images, order, 1)
         self.distances = np.take_along_axis(distances.astype(np.float64), order, 1)
-        for image_id in dict.fromkeys(self.images.ravel().tolist()):
-            if image_id not in features:
-                raise InputError(
-                    f"{path}: candidate {image_id!r} has no features in {features.folder}; use those that the "
-                    "candidates were found with"
-                )
         if count not in (None, self.images.shape[1]):
             raise InputError(
                 f"--candidates {path}: {self.images.shape[1]} candidates per question, expected {count}, as in "
@@ -91,18 +85,14 @@ class ModelInputs:
         trained_with: FeatureKind | None = None,
     ) -> None:
         self.images, declared = open_images(features, config, model, trained_with), model_of(config)
-        reads_captions = "caption_bags" in declared.inputs
-        if reads_captions != (captions is not None):
-            fault = "reads captions: add --captions FILE" if reads_captions else "reads no captions: remove --captions"
-            raise InputError(f"{declared.name} {fault}")
-        if declared.explains != (candidates is not None):
-            remedy = "add --candidates FILE of vqa-mc generate complementary"
-            fault = f"candidate images: {remedy}" if declared.explains else "no images: remove --candidates"
-            raise InputError(f"{declared.name} ranks {fault}")
+        used = {"captions": "caption_bags" in declared.inputs, "candidates": declared.explains}
+        for name, given in (("captions", captions), ("candidates", candidates)):
+            if used[name] != (given is not None):
+                fault = f"needs --{name} FILE; add it" if used[name] else f"does not use --{name}; remove it"
+                raise InputError(f"{declared.name} {fault}")
         self.candidates = None
-        if candidates is not None and self.images is not None:
-            count = None if trained_with is None else getattr(config, "candidates", None)
-            self.candidates = Candidates(candidates, self.images, count)
+        if candidates is not None:
+            self.candidates = Candidates(candidates, None if trained_with is None else config.candidates)
         self.captions_file, self.captions = captions, dict[str, str]()
         for image, caption in () if captions is None else captions_in(captions):
             self.captions.setdefault(image, caption)  # the first; which of five Antol et al. take is unknown
@@ -159,17 +149,16 @@ def open_images(
         if folder is not None:
             raise InputError(f"--features {folder}: {model} sees no images; remove --features")
         return None
-    option = "without --grid" if "image_features" in accepted else "with --grid 7"
+    command = f"vqa-mc features DATASET CONFIG{'' if 'image_features' in accepted else ' --grid 7'}"
     if folder is None:
-        command = f"vqa-mc features DATASET CONFIG{'' if 'image_features' in accepted else ' --grid 7'}"
         of_kind = f" with those of {trained_with.folder_name}, as in training" if trained_with else ""
         raise InputError(f"{model} sees images: add --features DIR{of_kind}; create the features with {command}")
     images = ImageFeatures(folder)
     if images.kind.input_name not in accepted:
         expected = " or ".join(_PER_IMAGE[name] for name in IMAGE_INPUTS if name in accepted)
         raise InputError(
-            f"--features {folder} has {_PER_IMAGE[images.kind.input_name]} per image, {model} takes {expected}; run "
-            f"vqa-mc features {option}"
+            f"--features {folder} has {_PER_IMAGE[images.kind.input_name]} per image, {model} takes {expected}; "
+            f"create these with {command}"
         )
     return images
 

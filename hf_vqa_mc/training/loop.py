@@ -6,15 +6,19 @@ import logging
 import math
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import torch
+from accelerate import Accelerator
 from accelerate.utils import broadcast
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from hf_vqa_mc.data.inventory import WRITTEN_BY
 from hf_vqa_mc.decoys.rng import purpose_hash
@@ -29,17 +33,8 @@ from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.model_listing import checkpoint_folder
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import FittedModel
+from hf_vqa_mc.recipe import Optimizer, Recipe
 from hf_vqa_mc.training.inputs import provenance
-from hf_vqa_mc.training.optimization import (
-    accelerator_of,
-    average_tensors,
-    averaged_weights,
-    change_gradients,
-    optimizer_of,
-    optimizer_tensors,
-    restore_optimizer,
-    with_prefix,
-)
 from hf_vqa_mc.training.predictions import Predictions
 from hf_vqa_mc.training.run_folder import (
     BEST,
@@ -57,12 +52,9 @@ from hf_vqa_mc.training.run_folder import (
     write_state,
 )
 from hf_vqa_mc.training.run_inputs import prepare_inputs
-from hf_vqa_mc.training.settings import TrainingSettings, defaults
+from hf_vqa_mc.training.settings import TrainingSettings
+from hf_vqa_mc.training.tasks import accelerator_of
 from hf_vqa_mc.version import __version__
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
-    from torch import Tensor
 
 LOSS_CHECKED = 50  # steps between two checks that the loss is finite
 AHEAD = 4  # batches prepared in advance
@@ -70,6 +62,21 @@ PACKAGES = ("torch", "transformers", "accelerate", "datasets")  # packages whose
 _MAY_CHANGE = {"output", "features", "word_vectors", "captions", "candidates", "dataset"}
 """Settings that may differ when a run is resumed; the contents of paths are compared instead."""
 _PATHS = (*sorted(_MAY_CHANGE), "init_from")  # settings with paths, of which only the name is published
+
+MOMENTUM = 0.9  # of sgd (Chao et al. 2018, supplement A.4)
+DECAY = 0.55  # exponent by which the variance of the noise falls (Neelakantan et al. 2015, section 3)
+WARM_UP = 10
+"""The decay of averages at step t, from 0, is at most (1 + t) / (10 + t), as in TensorFlow, so that the random weights
+of the beginning are soon forgotten."""
+Tensors = list[Tensor] | tuple[Tensor, ...]
+
+_OPTIMIZERS: Mapping[Optimizer, Callable[..., torch.optim.Optimizer]] = {
+    "sgd": partial(torch.optim.SGD, momentum=MOMENTUM, fused=True),
+    "rmsprop": torch.optim.RMSprop,  # alpha 0.99: Lu et al. 2016's decay
+    "adam": partial(torch.optim.Adam, fused=True),
+    "adamax": torch.optim.Adamax,
+    "adadelta": partial(torch.optim.Adadelta, rho=0.95, eps=1e-6),  # Zeiler 2012, section 4.1
+}
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +105,7 @@ class _Run:
     def __init__(
         self,
         settings: TrainingSettings,
-        accelerator: "Accelerator",
+        accelerator: Accelerator,
         progress: Progress,
         rows: Mapping[str, pa.Table] | None,
     ) -> None:
@@ -123,7 +130,9 @@ class _Run:
         else:
             self.model, self.optimizer = accelerator.prepare(self.plain, self.optimizer)
         decay = self.recipe.average_weights
-        self.averages = averaged_weights(self.plain, decay, tensors, self.state.step) if decay else None
+        self.averages = averaged_weights(self.plain, decay) if decay else None
+        if self.averages is not None and tensors:
+            self.averages.load_state_dict(with_prefix(tensors, "average."))
         self.evaluated: Any = self.plain if self.averages is None else self.averages.module
         """what is validated and saved"""
 
@@ -135,19 +144,16 @@ class _Run:
             self._train()
         return TrainResult(self.settings, self._tested(), self.validated_on, self.reported_on)
 
-    def _resumed(self) -> dict[str, "Tensor"]:
+    def _resumed(self) -> dict[str, Tensor]:
         """The tensors of the run in the folder, of which model and optimizer take theirs; none if there is no run."""
         if (found := read_state(self.settings.output)) is None:
             return {}
         state, tensors = found
-        now = self.state.settings  # states of earlier versions lack some settings
-        before = {"init_from_sha256": now.get("init_from_sha256"), **json.loads(json.dumps(defaults()))}
-        before |= state.settings
-        for name, value in now.items():
-            if value != before.get(name):
+        for name, value in self.state.settings.items():
+            if value != (before := state.settings.get(name)):
                 raise InputError(
-                    f"--output {self.settings.output} is a run whose {name} is {before.get(name)}, not {value}; "
-                    "choose another folder (and --init-from to start from it), or remove it"
+                    f"--output {self.settings.output} is a run whose {name} is {before}, not {value}; choose another "
+                    "folder (and --init-from to start from it), or remove it"
                 )
         self.state = state
         self.plain.load_state_dict(with_prefix(tensors, "model."))
@@ -186,7 +192,7 @@ class _Run:
                     self.model.train()
                     losses, summed, waited, started = zero, 0, 0.0, time.perf_counter()
 
-    def _step(self, number: int, made: tuple[dict[str, "Tensor"], float]) -> "Tensor":
+    def _step(self, number: int, made: tuple[dict[str, Tensor], float]) -> Tensor:
         """Run a step on this process's share of the batch; return the share's part of the loss."""
         accelerator, (given, weight), seed = self.accelerator, made, self.settings.seed
         # Dropout depends only on step and process, so that no generator state is saved.
@@ -207,7 +213,7 @@ class _Run:
         self.optimizer.zero_grad()
         return loss.detach()
 
-    def _checked(self, mean: "Tensor", done: int) -> float:
+    def _checked(self, mean: Tensor, done: int) -> float:
         """The mean loss over all processes; raise InputError unless it is finite."""
         loss = float(self.accelerator.reduce(mean, "mean"))
         if not math.isfinite(loss):
@@ -240,7 +246,9 @@ class _Run:
             if better:
                 replace_folder(self.settings.output / BEST, lambda folder: self._save(folder, found))
             tensors = {f"model.{name}": tensor for name, tensor in self.plain.state_dict().items()}
-            tensors |= optimizer_tensors(self.optimizer) | average_tensors(self.averages)
+            tensors |= optimizer_tensors(self.optimizer)
+            if self.averages is not None:
+                tensors |= {f"average.{name}": tensor for name, tensor in self.averages.state_dict().items()}
             stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             write_state(self.settings.output, state, stored)
             message = f"fitted: validation {found.score:.1%}"
@@ -307,3 +315,66 @@ class _Run:
             "results": results,
             "curve": state.curve,
         }
+
+
+def optimizer_of(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
+    """Create the optimizer."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    weights = weights or [nn.Parameter(torch.zeros(0))]  # of a fitted model; torch refuses an empty list
+    return _OPTIMIZERS[recipe.optimizer](weights, lr=recipe.learning_rate)
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The state tensors of an optimizer by name, without hyperparameters."""
+    return {
+        f"optimizer.{number}.{name}": torch.as_tensor(value)
+        for number, moments in optimizer.state_dict()["state"].items()
+        for name, value in moments.items()
+        if value is not None
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Restore the result of ``optimizer_tensors``."""
+    moments: dict[int, dict[str, Tensor]] = {}
+    for key, value in with_prefix(tensors, "optimizer.").items():
+        number, name = key.split(".", 1)
+        moments.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+
+
+def with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors with a prefix, by names without it."""
+    return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
+
+
+def change_gradients(
+    accelerator: Accelerator, optimizer: torch.optim.Optimizer, recipe: Recipe, seed: int, step: int
+) -> None:
+    """Add noise to the gradients, then clip them, in the order of the code of Noh and Han 2016.
+
+    Noise depends only on the seed and the step, so all processes add the same and resumed runs repeat it.
+    """
+    weights = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+    if recipe.gradient_noise:
+        rng = torch.Generator(accelerator.device)
+        rng.manual_seed(int(purpose_hash(seed, f"gradient noise {step}")) >> 1)
+        deviation = (recipe.gradient_noise / (1 + step) ** DECAY) ** 0.5
+        for one in weights:
+            noise = torch.randn(one.grad.shape, generator=rng, device=accelerator.device, dtype=one.grad.dtype)
+            one.grad.add_(noise, alpha=deviation)
+    if recipe.clip_norm:
+        torch.nn.utils.clip_grad_norm_(weights, recipe.clip_norm)
+    if recipe.clip_value:
+        torch.nn.utils.clip_grad_value_(weights, recipe.clip_value)
+
+
+def averaged_weights(model: nn.Module, decay: float) -> AveragedModel:
+    """Moving averages of weights from the given ones on."""
+
+    def mean(averages: Tensors, weights: Tensors, updates: Tensor | int) -> None:
+        torch._foreach_lerp_(averages, weights, 1 - min(decay, int(updates) / (int(updates) + WARM_UP - 1)))
+
+    found = AveragedModel(model, multi_avg_fn=mean)
+    found.update_parameters(model)  # the first update copies the weights
+    return found

@@ -18,12 +18,11 @@ from hf_vqa_mc.recipe import QuestionForm
 from hf_vqa_mc.result import Frame, Result
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, with_word_vectors
-from hf_vqa_mc.training.optimization import accelerator_of
 from hf_vqa_mc.training.predictions import Predictions
 from hf_vqa_mc.training.questions import ACCURACY, read_questions
 from hf_vqa_mc.training.run_folder import best_of_the_choices, picking_the_target
 from hf_vqa_mc.training.run_inputs import with_changed_words
-from hf_vqa_mc.training.tasks import Task
+from hf_vqa_mc.training.tasks import Task, accelerator_of
 
 if TYPE_CHECKING:
     from hf_vqa_mc.models.model import Model

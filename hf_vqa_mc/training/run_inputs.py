@@ -2,8 +2,8 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from hf_vqa_mc.models.answer_mlp import AnswerMlpForOpenEndedVqa
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.counter_example import NO_PICK
 from hf_vqa_mc.models.layouts import rules
-from hf_vqa_mc.models.model import FittedModel, Model, answers_of, model_of
+from hf_vqa_mc.models.model import FittedModel, Model, answers_of
 from hf_vqa_mc.models.processor import VqaProcessor
-from hf_vqa_mc.models.question_texts import FEWEST, Layouts, QuestionTexts, QuestionWords, most_frequent
+from hf_vqa_mc.models.question_texts import QuestionTexts, QuestionWords, layout_words, most_frequent
 from hf_vqa_mc.text.word_changes import WordChanges
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.training.inputs import ModelInputs, check_same_features, run_word_vectors, with_word_vectors
@@ -83,8 +83,9 @@ def prepare_inputs(
             )
         train, validation = train.take(np.flatnonzero(~out)), train.take(np.flatnonzero(out))
     train, reported_on = sampled(train, settings.train_rows, settings.seed), _reported(splits, validated_on)
-    data = Splits(data.texts, splits)
-    model, processor, task, train, of_texts = make_model(settings, declared, data, train, inputs.images, progress)
+    model, processor, task, train, of_texts = _Start(
+        settings, declared, Splits(data.texts, splits), train, inputs.images, progress
+    ).made()
     splits = {"train": train, validated_on: validation, **({reported_on: splits[reported_on]} if reported_on else {})}
     about = {
         "rows": {split: len(questions) for split, questions in splits.items()},
@@ -179,47 +180,6 @@ def sampled(train: Examples, count: int | None, seed: int) -> Examples:
     return train.take(np.flatnonzero(chosen[group]))
 
 
-def make_model(
-    settings: TrainingSettings,
-    declared: Model,
-    data: Splits,
-    train: Examples,
-    images: ImageFeatures | None,
-    progress: Progress,
-) -> "tuple[PreTrainedModel, VqaProcessor, Task, Examples, dict[str, Any]]":
-    """A new model or that of a checkpoint; raises InputError if settings, texts and checkpoints do not fit.
-
-    Returns also its processor and task, the questions to train on, and the texts (vectors or vocabulary) for
-    training.json.
-    """
-    if settings.init_from is None:
-        texts = _texts(settings, declared, data, train, progress)
-        model = _new(settings, declared, data, train, images, texts, progress)
-    else:
-        model, texts = _started_from(settings, declared, data, train, images)
-    kind, vocabulary = images.kind if images else None, answers_of(model) if declared.open_ended else None
-    processor = VqaProcessor(texts, kind, declared.inputs_with(kind))
-    processor.word_changes = settings.word_changes
-    used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
-    task = Task(data.texts, used, processor, images, vocabulary)
-    record: dict[str, Any] = {"word_vectors": texts.vectors.as_json()} if texts.vectors is not None else {}
-    if vocabulary is not None:
-        in_vocabulary = set(vocabulary)
-        known = np.array([text in in_vocabulary for text in train.targets])
-        answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
-        coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
-        record["answers"] = {"size": len(vocabulary), **coverage}
-        train = train.take(np.flatnonzero(known))
-    if texts.layouts is not None:
-        unknown = task.unknown_words(train)
-        record["layouts"] = {"rules": rules().version, "words": len(texts.layouts.words), "unknown": unknown}
-    if isinstance(model, FittedModel):
-        progress("fitting", 0, 1)
-        task.fit(model, train)
-        progress("fitting", 1, 1)
-    return model, processor, task, train, record
-
-
 def check_settings(settings: TrainingSettings, declared: Model) -> None:
     """Raise InputError if a setting is given that the model does not use, or not given that it needs."""
     name, start, is_fitted = settings.model, settings.init_from, issubclass(declared.model_class, FittedModel)
@@ -248,120 +208,154 @@ def check_settings(settings: TrainingSettings, declared: Model) -> None:
         raise InputError(f"{name} needs --first-layers CHECKPOINT of each of {parts}, trained on the same questions")
 
 
-def _texts(
-    settings: TrainingSettings, declared: Model, data: Splits, train: Examples, progress: Progress
-) -> QuestionTexts:
-    """What the model reads, fitted to the training questions."""
-    questions = [data.texts[number] for number in train.texts]
-    if not declared.open_ended:
-        sentences = [[text, target] for text, target in zip(questions, train.targets, strict=True)]
-        vectors = run_word_vectors(settings, sentences, progress)
-        known = TextFeatures.of(vectors, [data.texts[number] for number in train.used_texts()])
-        return QuestionTexts(vectors=known.with_file(vectors))
-    texts = QuestionTexts(QuestionWords.of(questions), form=settings.questions)
-    if "question_layouts" in declared.inputs:
-        texts = replace(texts, layouts=Layouts.of(questions, settings.questions))
-    if "question_vectors" in declared.inputs:
-        vectors = run_word_vectors(settings, [[text] for text in questions], progress)
-        texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
-    if train.captions is not None:
-        texts = replace(texts, captions=QuestionWords.of(train.captions, starts=0))
-    if train.groups is not None:
-        texts = replace(texts, groups=tuple(sorted(set(train.groups) - {""})))
-    for what, words in (("question", texts.words), ("caption", texts.captions)):
-        if f"{what}_bags" in declared.inputs and words is not None and not words.words:
+@dataclass(frozen=True)
+class _Start:
+    """What a model is made of at the start of a run: a new one, or that of a checkpoint."""
+
+    settings: TrainingSettings
+    declared: Model
+    data: Splits
+    train: Examples
+    images: ImageFeatures | None
+    progress: Progress
+
+    def made(self) -> "tuple[PreTrainedModel, VqaProcessor, Task, Examples, dict[str, Any]]":
+        """Model, processor, task, the questions to train on, and the texts (vectors or vocabulary) for training.json.
+
+        Raises InputError if settings, texts and checkpoints do not fit.
+        """
+        settings, declared, data, train, images = self.settings, self.declared, self.data, self.train, self.images
+        model, texts = self.new() if settings.init_from is None else self.loaded()
+        kind, vocabulary = images.kind if images else None, answers_of(model) if declared.open_ended else None
+        processor = VqaProcessor(texts, kind, declared.inputs_with(kind))
+        processor.word_changes = settings.word_changes
+        used = np.unique(np.concatenate([questions.used_texts() for questions in data.splits.values()]))
+        task = Task(data.texts, used, processor, images, vocabulary)
+        record: dict[str, Any] = {"word_vectors": texts.vectors.as_json()} if texts.vectors is not None else {}
+        if vocabulary is not None:
+            in_vocabulary = set(vocabulary)
+            known = np.array([text in in_vocabulary for text in train.targets])
+            answers = [text in in_vocabulary for texts_of in train.answers for text in texts_of]
+            coverage = {"questions": float(known.mean()), "human_answers": float(np.mean(answers))}
+            record["answers"] = {"size": len(vocabulary), **coverage}
+            train = train.take(np.flatnonzero(known))
+        if texts.layout_words is not None:
+            record["layouts"] = {"rules": rules().version, "words": len(texts.layout_words)}
+        if isinstance(model, FittedModel):
+            self.progress("fitting", 0, 1)
+            task.fit(model, train)
+            self.progress("fitting", 1, 1)
+        return model, processor, task, train, record
+
+    @property
+    def questions(self) -> list[str]:
+        """The texts of the training questions."""
+        return [self.data.texts[number] for number in self.train.texts]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The most frequent training answers."""
+        return most_frequent(Counter(self.train.targets))[: self.settings.answers]
+
+    def texts(self) -> QuestionTexts:
+        """What a new model reads, fitted to the training questions."""
+        declared, train, questions, form = self.declared, self.train, self.questions, self.settings.questions
+        if not declared.open_ended:
+            sentences = [[text, target] for text, target in zip(questions, train.targets, strict=True)]
+            vectors = run_word_vectors(self.settings, sentences, self.progress)
+            known = TextFeatures.of(vectors, [self.data.texts[number] for number in train.used_texts()])
+            return QuestionTexts(vectors=known.with_file(vectors))
+        texts = QuestionTexts(QuestionWords.of(questions), form=form)
+        if "question_layouts" in declared.inputs:
+            texts = replace(texts, layout_words=layout_words(questions, form))
+        if "question_vectors" in declared.inputs:
+            vectors = run_word_vectors(self.settings, [[text] for text in questions], self.progress)
+            texts = replace(texts, vectors=replace(TextFeatures.of(vectors, questions), new_words="skip"))
+        if train.captions is not None:
+            texts = replace(texts, captions=QuestionWords.of(train.captions, starts=0))
+        if train.groups is not None:
+            texts = replace(texts, groups=tuple(sorted(set(train.groups) - {""})))
+        if train.picked is not None and (train.picked == NO_PICK).all():
             raise InputError(
-                f"{train.location}: no word occurs in {FEWEST} or more of the {len(train):,} training {what}s, and "
-                f"{declared.name} counts only such words; train on more questions, or choose another model"
+                f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
+                "with the candidates of vqa-mc generate complementary for it"
             )
-    if train.picked is not None and (train.picked == NO_PICK).all():
-        raise InputError(
-            f"{train.location}: no candidate is the image of a question's balanced pair; train on vqa2_pairs, "
-            "with the candidates of vqa-mc generate complementary for it"
+        return texts
+
+    def new(self) -> "tuple[PreTrainedModel, QuestionTexts]":
+        """A model with random weights, or with none if it is fitted, and what it reads."""
+        settings, declared, texts = self.settings, self.declared, self.texts()
+        about: dict[str, Any] = texts.sizes
+        if declared.open_ended:
+            about |= _labels(self.answers)  # fewer than settings.answers if there are fewer
+        if self.train.candidates is not None:
+            about["candidates"] = self.train.candidates.shape[1]
+        if self.images is not None:
+            about |= {"image_size": self.images.kind.dim, "sees_regions": self.images.kind.regions is not None}
+        known = {one.name for one in fields(declared.config_class)} | _labels([]).keys()
+        config = declared.config(settings.model_settings, **{name: of for name, of in about.items() if name in known})
+        torch.manual_seed(settings.seed)
+        model: PreTrainedModel = declared.auto_class.from_config(config)
+        if settings.first_layers:
+            _take_first_layers(settings, model, texts, self.images)
+        if settings.word_vectors is not None and texts.vectors is None:
+            vectors = run_word_vectors(settings, [[text] for text in self.questions], self.progress)
+            _take_word_vectors(model, vectors, texts.words)
+        return model, texts
+
+    def loaded(self) -> "tuple[PreTrainedModel, QuestionTexts]":
+        """The model of ``--init-from`` and what it reads; raises InputError if it is another or reads other inputs."""
+        settings, start = self.settings, f"--init-from {self.settings.init_from}"
+        model, processor = load_checkpoint(str(settings.init_from))
+        if not self.declared.fits(model.config):
+            raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
+        for key in settings.model_settings:
+            raise InputError(f"--model-settings {key}: {start} has its own; remove it")
+        before, now = processor.word_changes, settings.word_changes
+        if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
+            raise InputError(
+                f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
+                "--first-words and --shuffle-words"
+            )
+        check_same_features(self.images, processor.image_kind, str(settings.init_from))
+        texts = processor.texts
+        if texts.form != settings.questions:
+            raise InputError(f"{start} reads {texts.form}: give --questions {texts.form}")
+        if self.declared.open_ended:
+            return self._with_new_answers(model, texts)
+        vectors = with_word_vectors(processor.text, settings.word_vectors)
+        used = (self.data.texts[number] for number in self.train.used_texts())
+        return model, replace(texts, vectors=vectors.with_texts(used))
+
+    def _with_new_answers(
+        self, model: "PreTrainedModel", texts: QuestionTexts
+    ) -> "tuple[PreTrainedModel, QuestionTexts]":
+        """A model with the new answers after its own, and the new words (Hudson and Manning 2019, section 4.3).
+
+        Their weights are random, all others those of the checkpoint. Words are added where they are read in order;
+        bags keep theirs.
+        """
+        about: dict[str, Any] = _labels(dict.fromkeys([*answers_of(model), *self.answers]))
+        if "question_indices" in self.declared.inputs:
+            words = dict.fromkeys([*texts.words.words, *QuestionWords.of(self.questions).words])
+            texts = replace(texts, words=replace(texts.words, words=tuple(words)))
+        if hasattr(model.config, "vocabulary_size"):
+            about["vocabulary_size"] = texts.words.size
+        torch.manual_seed(self.settings.seed)
+        larger: PreTrainedModel = self.declared.auto_class.from_config(
+            type(model.config).from_dict({**model.config.to_dict(), **about})
         )
-    return texts
+        state = larger.state_dict()
+        for name, weights in model.state_dict().items():
+            state[name][tuple(map(slice, weights.shape))] = weights
+        larger.load_state_dict(state)
+        return larger, texts
 
 
-def _new(
-    settings: TrainingSettings,
-    declared: Model,
-    data: Splits,
-    train: Examples,
-    images: ImageFeatures | None,
-    texts: QuestionTexts,
-    progress: Progress,
-) -> "PreTrainedModel":
-    """A model with random weights, or with none if it is fitted."""
-    about: dict[str, Any] = texts.sizes
-    if declared.open_ended:
-        vocabulary = most_frequent(Counter(train.targets))[: settings.answers]  # fewer if there are fewer
-        about["id2label"] = dict(enumerate(vocabulary))
-        about["label2id"] = {text: at for at, text in enumerate(vocabulary)}
-    if train.candidates is not None:
-        about["candidates"] = train.candidates.shape[1]
-    if images is not None:
-        about |= {"image_size": images.kind.dim, "sees_regions": images.kind.regions is not None}
-    known = {one.name for one in fields(declared.config_class)} | {"id2label", "label2id"}
-    config = declared.config(settings.model_settings, **{name: of for name, of in about.items() if name in known})
-    torch.manual_seed(settings.seed)
-    model: PreTrainedModel = declared.auto_class.from_config(config)
-    if settings.first_layers:
-        _take_first_layers(settings, model, texts, images)
-    if settings.word_vectors is not None and texts.vectors is None:
-        sentences = [[data.texts[number]] for number in train.texts]
-        _take_word_vectors(model, run_word_vectors(settings, sentences, progress), texts.words)
-    return model
-
-
-def _started_from(
-    settings: TrainingSettings, declared: Model, data: Splits, train: Examples, images: ImageFeatures | None
-) -> "tuple[PreTrainedModel, QuestionTexts]":
-    """The model of ``--init-from`` and what it reads; raises InputError if it is another or reads other inputs."""
-    start = f"--init-from {settings.init_from}"
-    model, processor = load_checkpoint(str(settings.init_from))
-    if not declared.fits(model.config):
-        raise InputError(f"{start} is not a checkpoint of {settings.model}; give its model with --model")
-    for key in settings.model_settings:
-        raise InputError(f"--model-settings {key}: {start} has its own; remove it")
-    before, now = processor.word_changes, settings.word_changes
-    if (before.first_words, before.shuffle_words) != (now.first_words, now.shuffle_words):
-        raise InputError(
-            f"{start} was trained with other words of the questions ({before}; not {now}); give the same "
-            "--first-words and --shuffle-words"
-        )
-    check_same_features(images, processor.image_kind, str(settings.init_from))
-    texts = processor.texts
-    if texts.form != settings.questions:
-        raise InputError(f"{start} reads {texts.form}: give --questions {texts.form}")
-    if declared.open_ended:
-        return _with_new_answers(settings, declared, data, train, model, texts)
-    vectors = with_word_vectors(processor.text, settings.word_vectors)
-    return model, replace(texts, vectors=vectors.with_texts(data.texts[number] for number in train.used_texts()))
-
-
-def _with_new_answers(
-    settings: TrainingSettings, declared: Model, data: Splits, train: Examples, model: "PreTrainedModel",
-    texts: QuestionTexts,
-) -> "tuple[PreTrainedModel, QuestionTexts]":  # fmt: skip
-    """A checkpoint's model with the new answers after its own, and the new words (Hudson and Manning 2019, Sect. 4.3).
-
-    Their weights are random, all others those of the checkpoint. Words are added where they are read in order; bags
-    keep theirs.
-    """
-    answers = list(dict.fromkeys([*answers_of(model), *most_frequent(Counter(train.targets))[: settings.answers]]))
-    if "question_indices" in declared.inputs:
-        new = QuestionWords.of(data.texts[number] for number in train.texts).words
-        texts = replace(texts, words=replace(texts.words, words=tuple(dict.fromkeys([*texts.words.words, *new]))))
-    about = {"id2label": dict(enumerate(answers)), "label2id": {text: at for at, text in enumerate(answers)}}
-    sizes = {"vocabulary_size": texts.words.size} if hasattr(model.config, "vocabulary_size") else {}
-    torch.manual_seed(settings.seed)
-    config = type(model.config).from_dict({**model.config.to_dict(), **about, **sizes})
-    larger: PreTrainedModel = declared.auto_class.from_config(config)
-    state = larger.state_dict()
-    for name, weights in model.state_dict().items():
-        state[name][tuple(map(slice, weights.shape))] = weights
-    larger.load_state_dict(state)
-    return larger, texts
+def _labels(answers: Iterable[str]) -> dict[str, dict[Any, Any]]:
+    """The vocabulary of answers as a config has it."""
+    id2label = dict(enumerate(answers))
+    return {"id2label": id2label, "label2id": {text: index for index, text in id2label.items()}}
 
 
 def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: QuestionWords) -> None:
@@ -371,10 +365,9 @@ def _take_word_vectors(model: "PreTrainedModel", vectors: WordVectors, words: Qu
     if table is None:
         raise InputError("--word-vectors: with these --model-settings the model reads no words; remove it")
     if vectors.dim != table.embedding_dim:
-        is_set = setting in model_of(model.config).defaults()
         raise InputError(
             f"--word-vectors {vectors.name} has {vectors.dim} dimensions, the model's words {table.embedding_dim}; "
-            + (f"set --model-settings {setting}={vectors.dim}" if is_set else "use vectors of that size")
+            f"use vectors of that size, or set --model-settings {setting}={vectors.dim} if the model has this setting"
         )
     rows, found = vectors.rows(list(words.words))
     with torch.no_grad():

@@ -1,40 +1,45 @@
 """Batches of questions as a model's tensors, and the evaluation of a split."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isqrt
-from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from torch import Tensor
 
 from hf_vqa_mc.extraction.store import ImageFeatures
+from hf_vqa_mc.io.prefetch import ahead
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.models.candidate_scores import ROWS, IndexedInputs, candidate_scores, in_threads
-from hf_vqa_mc.models.mlp import MlpForMultipleChoiceVqa
 from hf_vqa_mc.models.model import FittedModel
 from hf_vqa_mc.models.processor import VqaProcessor
-from hf_vqa_mc.models.question_texts import TEXT_INPUTS, UNKNOWN, tensor_of
+from hf_vqa_mc.models.question_texts import TEXT_INPUTS, tensor_of
 from hf_vqa_mc.training.predictions import Predictions, cell_boxes, check_finite
 from hf_vqa_mc.training.questions import NONE, Examples
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
     from transformers import PreTrainedModel
 
 DECOYS = 3  # decoys of a question in a step, of one kind (Chao et al. 2018, supplement A.4)
-CHOICES_AT_ONCE = 128  # questions per forward pass of a multiple-choice model
-AT_ONCE, GRIDS_AT_ONCE = 1024, 64  # of an open-ended model, without and with a grid or regions of the image
+AT_ONCE, CHOICES_AT_ONCE, GRIDS_AT_ONCE = 1024, 512, 64
+"""Questions per forward pass: of an open-ended model, of a multiple-choice model, and with grids or regions."""
 NO_ANSWER = -1  # answer index of a question whose answer is not in the vocabulary
 
 Batches = Callable[[int, int, int], tuple[dict[str, Tensor], float]]
 """From step, process (both from 0) and number of processes to the process's share of the batch: the arguments of the
 model, with labels, and the fraction of the step's loss."""
+
+
+def accelerator_of() -> Accelerator:
+    """Create the accelerator; the papers' models are small, so all train in full precision."""
+    # Without cpu=True, on a machine without GPUs each process would be a separate run.
+    return Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no")
 
 
 def philox(seed: int, purpose: int) -> np.random.Generator:
@@ -91,11 +96,6 @@ class Task:
         self._of_texts: dict[str, Any] = {name: processor.texts.array(name, texts) for name in names}
         if "question_vectors" in processor.inputs and vocabulary is None:
             self._of_texts["question_vectors"] = self._vectors
-
-    def unknown_words(self, questions: Examples) -> int:
-        """The number of questions whose layouts have words that are rare in training or new."""
-        layouts = self._of_texts.get("question_layouts")
-        return 0 if layouts is None else int((layouts[questions.texts, :, 1] == UNKNOWN).any(1).sum())
 
     def tensors(
         self, questions: Examples, rows: NDArray[np.int64], choices: NDArray[np.int64] | None = None
@@ -178,36 +178,31 @@ class Task:
         return labels
 
     def evaluate(
-        self, model: "PreTrainedModel", questions: Examples, accelerator: "Accelerator", progress: Progress = silent
+        self, model: "PreTrainedModel", questions: Examples, accelerator: Accelerator, progress: Progress = silent
     ) -> Predictions:
         """Answer all questions, in all processes together; all return the same. Raises InputError for NaN scores."""
         model.train(False)
-        on_cpu, compute, size = accelerator.device.type == "cpu", self._outputs, CHOICES_AT_ONCE
-        from_tables = on_cpu and isinstance(model, MlpForMultipleChoiceVqa)
-        if from_tables:
-            compute, size = self._from_tables, ROWS
-        elif self._vocabulary is not None:
-            is_large = self._images is not None and self._images.kind.input_name != "image_features"
-            size = GRIDS_AT_ONCE if is_large or questions.candidates is not None else AT_ONCE
+        on_cpu, is_large = accelerator.device.type == "cpu", questions.candidates is not None
+        if self._images is not None:
+            is_large |= self._images.kind.input_name != "image_features"
+        size = GRIDS_AT_ONCE if is_large else AT_ONCE if self._vocabulary is not None else CHOICES_AT_ONCE
         firsts = range(0, len(questions), size)
         mine = range(accelerator.process_index, len(firsts), accelerator.num_processes)
-        found, reading = dict[int, dict[str, NDArray[Any]]](), Lock()
 
-        def run(low: int, high: int) -> None:
-            if on_cpu and not from_tables:  # the number of threads per product would change the last digits
+        def block(number: int) -> tuple[int, dict[str, NDArray[Any]]]:
+            if on_cpu:  # the number of threads per product would change the last digits
                 torch.set_num_threads(1)  # partly affects the whole process, whose number is restored below
             with torch.no_grad():  # it is thread-local
-                for number in mine[low:high]:
-                    rows = np.arange(firsts[number], min(firsts[number] + size, len(questions)))
-                    found[number] = compute(model, questions, rows, reading)
-                    progress("scoring", number + 1, len(firsts))
+                rows = np.arange(firsts[number], min(firsts[number] + size, len(questions)))
+                return number, self._outputs(model, questions, rows)
 
-        threads = torch.get_num_threads()
+        threads, found = torch.get_num_threads(), {}
+        workers = threads if on_cpu else 1
         try:
-            if on_cpu and not from_tables:
-                in_threads(run, len(mine), [])
-            else:
-                run(0, len(mine))
+            with contextlib.closing(ahead(block, mine, 2 * workers, workers)) as blocks_done:
+                for number, of_block in blocks_done:
+                    found[number] = of_block
+                    progress("scoring", number + 1, len(firsts))
         finally:
             torch.set_num_threads(threads)
         gathered = gather_object([*found.items()]) if accelerator.num_processes > 1 else found.items()
@@ -219,11 +214,10 @@ class Task:
         return Predictions(questions, columns.pop("labels", None), None, texts, self._index.keys(), **columns)
 
     def _outputs(
-        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], reading: Lock
+        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
         """The scores of the choices, or the best answers, with maps of attention and scores of candidate images."""
-        with reading:
-            tensors = self.tensors(questions, rows, questions.choices[rows] if self._vocabulary is None else None)
+        tensors = self.tensors(questions, rows, questions.choices[rows] if self._vocabulary is None else None)
         output = model(**{name: tensor.to(model.device) for name, tensor in tensors.items()})
         check_finite(questions, output.logits.isfinite().all())
         logits = output.logits.float().cpu().numpy()
@@ -253,24 +247,6 @@ class Task:
             ranked = torch.stack([output.candidate_scores, output.candidate_same], -1)
             found["ranked"] = ranked.float().cpu().numpy()
         return found
-
-    def _from_tables(
-        self, model: "PreTrainedModel", questions: Examples, rows: NDArray[np.int64], reading: Lock
-    ) -> dict[str, NDArray[Any]]:
-        """As `_outputs`; each distinct image, question and answer passes the first layer once."""
-        valid = questions.choices[rows] != NONE
-        seen = {}
-        if "question_vectors" in self._of_texts:
-            seen["questions"] = IndexedInputs(self._vectors, questions.texts[rows])
-        if self._images is not None:
-            distinct, indices = np.unique([questions.image_ids[row] for row in rows], return_inverse=True)
-            seen["images"] = IndexedInputs(self._images.take(distinct.tolist()), indices)
-        logits = np.full(valid.shape, np.finfo(np.float32).min)
-        answers = IndexedInputs(self._vectors, questions.choices[rows][valid])
-        mlp = cast("MlpForMultipleChoiceVqa", model)
-        logits[valid] = candidate_scores(mlp, answers, np.nonzero(valid)[0], **seen)
-        check_finite(questions, np.isfinite(logits).all())
-        return {"logits": logits}
 
 
 def soft_scores(counts: NDArray[np.int64], annotators: int) -> NDArray[np.float64]:

@@ -11,12 +11,12 @@ A finished run is not run again, so the same call resumes an interrupted transfe
 import glob
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hf_vqa_mc.data.loading import chosen_split, config_names
+from hf_vqa_mc.data.loading import chosen_split
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.extraction.store import INDEX
@@ -28,7 +28,6 @@ from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import model_of
-from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS
 from hf_vqa_mc.training.inputs import named_word_vectors, open_images, with_word_vectors
@@ -87,110 +86,71 @@ def transfer(
     output, dataset = recipe.output, recipe.dataset
     check_folder(output, "--output")
     check_run_folder(output, "transfer", (SUMMARY, PRETRAINED, FINE_TUNED))
-    wanted = dict.fromkeys([*([] if recipe.init_from else [recipe.config]), *targets])
-    available = _available(dataset, wanted)
     recipe, config = _with_model(recipe)
-    is_open = MODELS.find(recipe.model).open_ended
-    configs = dict.fromkeys([*wanted, *({recipe.config} & available)])
-    images = {name: _images(dataset, name, is_open) for name in configs}
-    splits = {
-        name: chosen_split([split for split in of if split != "train"], None, f"{dataset}, {name}")
-        for name, of in images.items()
-    }
-    features = _features(recipe, config, {name: set().union(*images[name].values()) for name in wanted})
     checkpoint = recipe.init_from or str(output / PRETRAINED / BEST)
-    shared = {name: getattr(recipe, name) for name in _OF_RECIPE}
-    shared |= {"init_from": checkpoint, "model_settings": {}}
-    shared["word_vectors"] = None if is_open else recipe.word_vectors  # of open-ended models the checkpoint's
+    inputs = _inputs(recipe, config, targets)
+    shared = {name: getattr(recipe, name) for name in _OF_RECIPE} | {"init_from": checkpoint, "model_settings": {}}
+    # an open-ended model's words are those of the checkpoint
+    shared["word_vectors"] = None if model_of(config).open_ended else recipe.word_vectors
     tuned, alone = replace(fine_tuning, **shared), replace(recipe, init_from=None)
 
-    def trained(settings: TrainingSettings, name: str, message: str, folder: str) -> dict[str, Any]:
-        """The result of a run on the reported split."""
-        logger.info(message)
-        done = train(replace(settings, config=name, output=output / folder, features=features[name]), progress)
-        result: dict[str, Any] = done.record["results"][splits[name]]
-        return result
-
-    def row(name: str) -> dict[str, Any]:
-        """A target's results, the paper's, and the overlap of images."""
-        logger.info(f"testing the pretrained model on {name} as it is")
-        given: dict[str, Any] = {"features": features[name], "word_vectors": shared["word_vectors"]}
-        given |= {"split": splits[name], "skip_missing": recipe.skip_missing, "captions": recipe.captions}
-        results: dict[str, Any] = {AS_IS: predict(checkpoint, dataset, name, **given, progress=progress).results}
-        folder = f"{FINE_TUNED}/{file_name(name)}"
-        results[FINE_TUNED] = trained(tuned, name, f"fine-tuning on {name}", folder)
-        folder, message = f"{FROM_SCRATCH}/{file_name(name)}", f"training on {name} alone"
-        results[FROM_SCRATCH] = trained(alone, name, message, folder) if from_scratch else None
-        tested = images[name][splits[name]]
-        counts, reason = None, f"needs {recipe.config} in {dataset}, which has the images of its training split"
-        if recipe.config in images:
-            counts, reason = overlap(recipe.config, images[recipe.config]["train"], name, tested)
-        has_paper = recipe.config == PRETRAINED_ON and name in TABLE_6
-        return {
-            "config": name,
-            "split": splits[name],
-            "skipped": len(tested) - results[AS_IS]["questions"],
-            "paper": dict(zip(PAPER, TABLE_6[name], strict=True)) if has_paper else None,
-            "overlap": counts,
-            "overlap_unknown": reason,
-            **results,
-        }
+    def trained(settings: TrainingSettings, name: str, folder: str) -> dict[str, Any]:
+        """The results of a run on the reported split."""
+        logger.info(f"training on {name}: {folder}")
+        of = inputs[name]
+        done = train(replace(settings, config=name, output=output / folder, features=of.features), progress)
+        results: dict[str, Any] = done.record["results"][of.split]
+        return results
 
     with lock_folder(output, "transfer"):
-        pretrained = None
-        if recipe.init_from is None:
-            pretrained = trained(recipe, recipe.config, f"pretraining on {recipe.config}", PRETRAINED)
-        done = {
+        done: dict[str, Any] = {
             "written_by": "hf_vqa_mc",
             "version": __version__,
             "checkpoint": checkpoint,
             "pretrained_on": recipe.config,
-            "pretrained": pretrained,
+            "pretrained": None if recipe.init_from else trained(recipe, recipe.config, PRETRAINED),
             "model": recipe.model,
-            "rows": [row(name) for name in targets],
+            "rows": [],
         }
+        for name in targets:
+            logger.info(f"testing the pretrained model on {name} as it is")
+            given: dict[str, Any] = {"features": inputs[name].features, "word_vectors": shared["word_vectors"]}
+            given |= {"split": inputs[name].split, "skip_missing": recipe.skip_missing, "captions": recipe.captions}
+            as_is = predict(checkpoint, dataset, name, **given, progress=progress).results
+            row: dict[str, Any] = {"config": name, "split": inputs[name].split}
+            row["skipped"] = inputs[name].tested - as_is["questions"]
+            has_paper = recipe.config == PRETRAINED_ON and name in TABLE_6
+            row["paper"] = dict(zip(PAPER, TABLE_6[name], strict=True)) if has_paper else None
+            row |= {AS_IS: as_is, FINE_TUNED: trained(tuned, name, f"{FINE_TUNED}/{file_name(name)}")}
+            row[FROM_SCRATCH] = trained(alone, name, f"{FROM_SCRATCH}/{file_name(name)}") if from_scratch else None
+            done["rows"].append(row)
         write_json(output / SUMMARY, without_folders(done, checkpoint, dataset), indent=1)
     return done
 
 
-def _images(dataset: str, config: str, open_ended: bool) -> dict[str, list[str]]:
-    """The image_id of each question by split; splits whose answers are not published are left out."""
-    read = read_questions(dataset, config, open_ended=open_ended).splits
-    splits = {split: questions for split, questions in read.items() if questions.has_answers}
-    if "train" not in splits or len(splits) == 1:
-        fault = "has no split train" if "train" not in splits else "has no other split to test on"
-        raise InputError(f"{dataset}, {config} {fault}; it has {', '.join(splits)}")
-    return {split: questions.image_ids for split, questions in splits.items()}
+class _Inputs(NamedTuple):
+    """What is read of a config."""
+
+    split: str  # that is tested
+    tested: int  # number of its questions
+    features: Path | None  # folder
 
 
-def overlap(
-    trained_on: str, trained: Sequence[str], tested_on: str, tested: Sequence[str]
-) -> tuple[dict[str, int] | None, str]:
-    """Count the images of a test split that are also in a training split, from configs and each question's image id.
-
-    Returns ``images`` and ``questions`` of the test split, ``shared_images``, and ``shared_questions`` on these; None
-    if unknown, and the reason why ("" if known).
-    """
-    sources = [source_of(config) for config in (trained_on, tested_on)]
-    one, other = (SOURCES[source].image_numbering if source else "" for source in sources)
-    if trained_on != tested_on and (not one or one != other):
-        return None, f"the image ids of {trained_on} and {tested_on} are not known to be those of one dataset"
-    shared = set(trained).intersection(tested)
-    counts = {"images": len(set(tested)), "shared_images": len(shared), "questions": len(tested)}
-    return counts | {"shared_questions": sum(image_id in shared for image_id in tested)}, ""
-
-
-def _available(dataset: str, wanted: Collection[str]) -> set[str]:
-    """The configs of a dataset; raises InputError if it lacks one."""
-    available = set(config_names(dataset))
-    if missing := [name for name in wanted if name not in available]:
-        builds = ", ".join(sorted({f"vqa-mc build {source_of(name) or 'SOURCE'}" for name in missing}))
-        existing = ", ".join(sorted(name for name in available if not name.endswith("_images")))
-        raise InputError(
-            f"{dataset} has no {', '.join(missing)}; it has {existing}: build them ({builds}), or choose others with "
-            "--pretrain and --targets"
-        )
-    return available
+def _inputs(recipe: TrainingSettings, config: "PreTrainedConfig", targets: Sequence[str]) -> dict[str, _Inputs]:
+    """The inputs of the targets, and of the config that the model is pretrained on if it is."""
+    images: dict[str, dict[str, list[str]]] = {}
+    for name in dict.fromkeys(targets if recipe.init_from else [recipe.config, *targets]):
+        read = read_questions(recipe.dataset, name, open_ended=model_of(config).open_ended).splits
+        images[name] = {split: questions.image_ids for split, questions in read.items() if questions.has_answers}
+        if "train" not in images[name] or len(images[name]) == 1:
+            lacks = "no other split to test on" if "train" in images[name] else "no split train"
+            raise InputError(f"{recipe.dataset}, {name} has {lacks}; it has {', '.join(images[name])}")
+    features = _features(recipe, config, {name: set().union(*of.values()) for name, of in images.items()})
+    found = {}
+    for name, of in images.items():
+        split = chosen_split([split for split in of if split != "train"], None, f"{recipe.dataset}, {name}")
+        found[name] = _Inputs(split, len(of[split]), features[name])
+    return found
 
 
 def _with_model(recipe: TrainingSettings) -> "tuple[TrainingSettings, PreTrainedConfig]":
@@ -235,31 +195,26 @@ def _features(
     if folder is None or model_of(config).inputs.isdisjoint(IMAGE_INPUTS):
         open_images(folder, config, model)
         return dict.fromkeys(images)
-    if (folder / INDEX).is_file():
-        raise InputError(f"--features {folder} has features of one config; give its parent folder, {folder.parent}")
     dataset = Path(recipe.dataset).resolve().name if Path(recipe.dataset).is_dir() else recipe.dataset
     start = file_name(f"{dataset}-")
     paths = [path for path in sorted(folder.glob(f"{glob.escape(start)}*")) if (path / INDEX).is_file()]
-
-    best: dict[str, Path | None] = {}
-    lacking = []
+    best, lacking = dict[str, Path | None](), []
     for name, image_ids in images.items():
-        own, source = file_name(f"{dataset}-{name}"), source_of(name)
-        of_source = [one for one in paths if source and source_of(one.name.removeprefix(start)) == source]
-        both = dict.fromkeys([*(one for one in paths if one.name == own), *of_source])
-        lost = {path: len(image_ids - one.hashes.keys()) for path in both if (one := open_images(path, config, model))}
+        lost: dict[Path, int] = {}
+        for path in sorted(paths, key=lambda one: one.name != file_name(f"{dataset}-{name}")):  # its own first
+            of, source = path.name.removeprefix(start), source_of(name)
+            is_same = of == file_name(name) or (source is not None and source_of(of) == source)
+            if is_same and (features := open_images(path, config, model)):
+                lost[path] = len(image_ids - features.hashes.keys())
         best[name] = min(lost, key=lost.__getitem__, default=None)
         if not lost:
             lacking.append(name)
         elif min(lost.values()) and not recipe.skip_missing:
             lacking.append(f"{name} ({min(lost.values()):,} of {len(image_ids):,} images)")
     if lacking:
-        inside = sorted({str(index.parents[1]) for index in folder.glob(f"*/*/{INDEX}")})
-        if inside:
-            raise InputError(f"--features {folder} has features of several kinds; give one, such as {inside[0]}")
         skip = ", or skip questions without image features with --skip-missing" if any(best.values()) else ""
         raise InputError(
-            f"--features {folder} lacks features of {', '.join(lacking)}; run vqa-mc features {recipe.dataset} CONFIG "
-            f"--output {folder.parent}{skip}"
+            f"--features {folder} lacks features of {', '.join(lacking)}; expected a folder of one kind with the "
+            f"folders {start}CONFIG; run vqa-mc features {recipe.dataset} CONFIG --output {folder.parent}{skip}"
         )
     return best

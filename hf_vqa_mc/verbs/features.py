@@ -38,7 +38,9 @@ class FeaturesSettings(ExecutorOptions):
         "Folder with the image files; by default the images built into the dataset.", default=None, check=FOLDER
     )
     backbone: "str | Backbone" = option(
-        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub.", default=BACKBONE
+        "pixels, efficientnet-lite1, or a vision model: its folder or its name on the Hub, with the side of larger "
+        "images after @, such as microsoft/resnet-152@448; or timm/vgg19.tv_in1k.",
+        default=BACKBONE,
     )
     grid: int | None = option(
         "Cells per side, such as 7 or 14: store a grid (last feature map or patch tokens) instead of one vector per "

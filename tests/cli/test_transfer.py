@@ -66,22 +66,18 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
             for step in ("from_scratch", "as_is", "fine_tuned")
         ]
         lines = [[config, f"{100 * row['as_is']['chance']:.1f}", *shown]]
-        if seen := row["overlap"]:
-            shared = [f"{seen[f'shared_{what}']} of {seen[what]}" for what in ("images", "questions")]
-            lines.append([config, row["split"], *shared])
         assert cells(out, config) == lines
     of_target = [written["vqa_orig"][step]["target_accuracy"] for step in ("from_scratch", "as_is", "fine_tuned")]
     shown = [with_interval(one["accuracy"], one["interval"]) for one in of_target]
     assert cells(out, "target") == [["target", "33.3", *shown]]
     assert "vqa_orig: consensus accuracy; target: accuracy of picking the target" in out
     assert cells(out, "paper") == [["paper", "", "45.1", "48.9", "51.0"], ["paper", "", "64.6", "42.2", "65.6"]]
-    assert written["visual7w_all"]["overlap"]["shared_images"] == 0 and written["vqa_orig"]["overlap"] is None
     assert "mlp-iqa trained on qavg_iou_qou" in out
     assert "table6/pretrained/best" in out
     begun = [
-        "pretraining on qavg_iou_qou",
+        "training on qavg_iou_qou: pretrained",
         "testing the pretrained model on vqa_orig as it is",
-        "fine-tuning on vqa_orig",
+        "training on vqa_orig: fine_tuned/vqa_orig",
     ]
     assert [line for line in err.splitlines() if line in begun] == begun
     assert "loss" in err
@@ -105,9 +101,9 @@ def test_as_json_and_from_a_checkpoint_whose_dataset_it_knows(transfer):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--targets", "visual7w_orig,vqa_all"], "vqa_mc has no vqa_all; it has "),
+        (["--targets", "visual7w_orig,vqa_all"], "unknown config 'vqa_all'"),
         (["--word-vectors", "none.txt"], "--word-vectors none.txt: expected an existing"),
-        (["--features", "vqa_mc_features"], "of several kinds; give one, such as vqa_mc_features/pixels-1"),
+        (["--features", "vqa_mc_features"], "lacks features of "),
         (["--recipe", "none.yaml"], "--recipe none.yaml: no such file"),
         (["--fine-tuning-recipe", "vectors0.txt"], "--fine-tuning-recipe vectors0.txt: "),
         (["--init-from", "nothing/here", "--recipe", "small.yaml"], "small.yaml has no effect with --init-from"),

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.nn import functional
 
 from hf_vqa_mc.errors import InputError
+from hf_vqa_mc.extraction import vision_model
 from hf_vqa_mc.extraction.vision_model import VisionModel, find_backbone, middle
 from tests.extraction import tiny_models
 from tests.extraction.tiny_models import noise
@@ -61,10 +63,63 @@ def test_a_grid_is_the_last_feature_map_row_by_row(folders):
             np.testing.assert_allclose(encoded[:, row * 2 + column], map_[:, :, row, column], atol=1e-5)
 
 
-def test_a_grid_of_twice_the_side_sees_the_same_part_of_the_image(folders):
-    backbone = find_backbone(str(folders["resnet"]), grid=4)
-    assert backbone.encode(IMAGES).shape == (5, 16, 32)
+@pytest.mark.parametrize("name", ["resnet", "vit", "registers"])
+def test_pooled_features_of_larger_images_are_another_kind(folders, name):
+    backbone = find_backbone(f"{folders[name]}@128")
+    plain = find_backbone(str(folders[name]))
     assert backbone.prepare(IMAGES[1]).shape == (3, 128, 128)
+    assert backbone.encode(IMAGES[:2]).shape == plain.encode(IMAGES[:2]).shape
+    assert (backbone.kind.side, backbone.kind.revision) == ("128", plain.kind.revision)
+    assert backbone.kind.folder_name != plain.kind.folder_name
+    for side in ("100", "0", "large"):
+        with pytest.raises(InputError, match=f"@{side}: expected a multiple of 64 pixels"):
+            find_backbone(f"{folders[name]}@{side}")
+
+
+@pytest.mark.slow
+def test_resnet_152_gives_2048_dimensions_of_448_x_448_pixels(tmp_path):
+    from transformers import ResNetConfig, ResNetModel
+
+    size = {"shortest_edge": 224}
+    config = ResNetConfig(depths=[3, 8, 36, 3])
+    folder = tiny_models._saved(ResNetModel(config), tmp_path, "ConvNextImageProcessor", size, crop_pct=0.875)
+    backbone = find_backbone(f"{folder}@448")
+    assert backbone.prepare(IMAGES[0]).shape == (3, 448, 448)
+    assert backbone.encode(IMAGES[:1]).shape == (1, 2048)
+
+
+VGG_19 = [0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34]
+"""Numbers of its convolutions among the layers."""
+
+
+@pytest.mark.parametrize("numbers", [[0, 3, 6, 9, 12], pytest.param(VGG_19, marks=pytest.mark.slow)])
+def test_vgg_19_gives_its_last_hidden_layer(tmp_path, monkeypatch, numbers):
+    from safetensors.torch import save_file
+
+    if numbers != VGG_19:
+        monkeypatch.setattr(vision_model, "VGG_CHANNELS", (2, 0, 2, 0, 3, 0, 4, 0, 5, 0))
+        monkeypatch.setattr(vision_model, "VGG_DIM", 6)
+    names = [*(f"features.{number}" for number in numbers), "pre_logits.fc1", "pre_logits.fc2"]
+    channels = [3, *filter(None, vision_model.VGG_CHANNELS), *[vision_model.VGG_DIM] * 2]
+    rng, weights = torch.Generator().manual_seed(0), {}
+    for at, (name, side) in enumerate(zip(names, [3] * len(numbers) + [7, 1], strict=True)):
+        shape = (channels[at + 1], channels[at], side, side)
+        weights[f"{name}.weight"] = torch.randn(shape, generator=rng) * (2 / channels[at]) ** 0.5 / side
+        weights[f"{name}.bias"] = torch.rand(shape[0], generator=rng)
+    folder = tmp_path / "vgg19.tv_in1k"
+    folder.mkdir()
+    save_file(weights | {"head.fc.weight": torch.zeros(2)}, folder / "model.safetensors")
+    image = IMAGES[0].resize((256, 256))
+    mean, std = (torch.tensor(of)[:, None, None] for of in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    found = (torch.from_numpy(np.array(image.crop((16, 16, 240, 240)))).permute(2, 0, 1) / 255 - mean) / std
+    for name, following in zip(names, [*numbers[1:], 99, 99, 99], strict=False):
+        padding = 1 if name.startswith("features") else 0
+        found = functional.conv2d(found, weights[f"{name}.weight"], weights[f"{name}.bias"], padding=padding).relu()
+        if padding and following - int(name[9:]) != 2:
+            found = functional.max_pool2d(found, 2)
+    np.testing.assert_allclose(find_backbone(str(folder)).encode([image])[0], found.flatten(), rtol=1e-3)
+    with pytest.raises(InputError, match="--grid 7: the last hidden layer"):
+        find_backbone(str(folder), 7)
 
 
 @pytest.mark.parametrize("name", ["vit", "clip", "registers"])
@@ -214,17 +269,6 @@ def test_weights_that_lack_a_layer_are_refused(tmp_path):
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(InputError, match=rf"its weights lack 1 tensors, the first {dropped}"):
         find_backbone(str(folder))
-
-
-def test_a_model_of_text_is_refused(tmp_path, folders):
-    from transformers import BertConfig, BertModel
-
-    BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)).save_pretrained(
-        tmp_path
-    )
-    (tmp_path / "preprocessor_config.json").write_bytes((folders["vit"] / "preprocessor_config.json").read_bytes())
-    with pytest.raises(InputError, match=r"cannot be used to encode images"):
-        find_backbone(str(tmp_path))
 
 
 def test_a_name_that_is_nowhere_says_what_was_expected(monkeypatch):

@@ -79,13 +79,6 @@ def test_regions_above_the_threshold_are_kept_within_the_limits(folders, fewest,
         np.testing.assert_array_equal(found.features, whole.features[: len(found.boxes)])
 
 
-def test_bfloat16_is_near_float32(folders):
-    exact, coarse = (Detector(str(folders["detr"]), ALL, None, name) for name in ("float32", "bfloat16"))
-    (of_exact,), (of_coarse,) = (regions_of(one, noise(0)) for one in (exact, coarse))
-    assert np.abs(np.sort(of_exact.boxes, 0) - np.sort(of_coarse.boxes, 0)).max() < 0.05
-    assert coarse.kind.folder_name == f"{exact.kind.folder_name}-bfloat16"
-
-
 @pytest.fixture
 def dataset(monkeypatch, tmp_path):
     import datasets
@@ -113,15 +106,6 @@ def test_regions_are_stored_with_labels_and_computed_once(folders, dataset, tmp_
         np.testing.assert_allclose(regions.features, expected.features, atol=1e-4)
         np.testing.assert_allclose(regions.boxes, expected.boxes, atol=1e-4)
     assert vm.features(**given, workers=1).computed == 0
-
-
-def test_broken_images_can_be_skipped(folders, dataset, tmp_path):
-    (tmp_path / "pictures" / f"{3:012d}.png").write_bytes(b"no image")
-    given = {**dataset, "images": tmp_path / "pictures", "detector": str(folders["rt_detr"])}
-    with pytest.raises(InputError, match="1 of 12 broken"):
-        vm.features(**given)
-    found = vm.features(**given, skip_missing=True)
-    assert (list(found.broken), len(found.images), found.computed) == (["3"], 11, 0)
 
 
 @pytest.mark.parametrize(("option", "value"), [("grid", 7), ("backbone", "pixels")])
@@ -155,12 +139,3 @@ def test_other_models_are_one_error_that_names_the_option(tmp_path, write, messa
     write(tmp_path / "model")
     with pytest.raises(InputError, match=f"--detector .*model.*{message}"):
         Detector(str(tmp_path / "model"), ALL, None, None)
-
-
-def test_a_name_that_is_nowhere_is_one_error(monkeypatch):
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    expected = "--detector some/detr is not a local folder, .*; expected a folder, or a name on the Hub"
-    with pytest.raises(ConnectionError, match=expected):
-        Detector("some/detr", ALL, None, None)

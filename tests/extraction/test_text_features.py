@@ -11,6 +11,7 @@ from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.text_features import TextFeatures
 from hf_vqa_mc.text.normalisation import words
 from hf_vqa_mc.text.word_vectors import load_word_vectors
+from tests.configs import write_vectors
 
 KNOWN = ["cat", "dog", "naïve", "t-shirt", "two", "red", "sees"]
 UNKNOWN = ["qux", "zebra"]
@@ -18,10 +19,7 @@ texts = st.lists(st.sampled_from([*KNOWN, *UNKNOWN, "2", "Cat", "?"]), max_size=
 
 
 def vectors_of(folder, seed=0, known=KNOWN):
-    rows = np.random.default_rng(seed).normal(size=(len(known), 4)).round(3).tolist()
-    path = folder / f"vectors-{seed}.txt"
-    path.write_text("".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(known, rows, strict=True)))
-    return load_word_vectors(str(path))
+    return load_word_vectors(str(write_vectors(folder / f"vectors-{seed}.txt", known, 4, seed)))
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from hf_vqa_mc.models import (
 from hf_vqa_mc.models.model import model_of as declared_model
 from hf_vqa_mc.models.question_texts import CHOICES, QuestionTexts
 from hf_vqa_mc.text.word_vectors import WordVectors, load_word_vectors
+from tests.configs import write_vectors
 
 DIM = 5
 WORDS = ("what", "colour", "is", "the", "cat", "red", "green", "blue", "dog", "on", "mat", "two")
@@ -44,11 +45,7 @@ _LETTERS = {"i": "image", "q": "question", "a": "answer"}
 
 def vectors_file(folder: Path, seed: int = 0) -> Path:
     """A file of word vectors."""
-    path = folder / f"vectors{seed}.txt"
-    rows = np.random.default_rng(seed).normal(size=(len(WORDS), DIM)).round(3)
-    lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, rows.tolist(), strict=True)]
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_vectors(folder / f"vectors{seed}.txt", WORDS, DIM, seed)
 
 
 def word_vectors(folder: Path, seed: int = 0) -> WordVectors:
@@ -85,7 +82,7 @@ def processor_of(model: torch.nn.Module, vectors: WordVectors) -> VqaProcessor:
 
 def processor_with(text: TextFeatures, kind: FeatureKind | None, *inputs: str, **options: str) -> VqaProcessor:
     """A processor of choices with these word vectors."""
-    return VqaProcessor(QuestionTexts(vectors=text), kind, {CHOICES, *inputs}, **options)
+    return VqaProcessor(QuestionTexts(vectors=text), kind, {CHOICES, *inputs}).with_options(**options)
 
 
 def checkpoint(folder: Path, kind: str, seed: int = 0) -> Path:

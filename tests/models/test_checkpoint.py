@@ -13,7 +13,7 @@ from transformers import AutoModelForMultipleChoice
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models.checkpoint import load_checkpoint, load_model
 from hf_vqa_mc.models.model import model_of as declared_model
-from tests.models.checkpoints import KINDS, checkpoint, model_of, picture, vectors_file
+from tests.models.checkpoints import KINDS, checkpoint, model_of, picture
 
 
 def inputs_of(processor):
@@ -59,13 +59,6 @@ def test_a_checkpoint_in_parts_is_loaded(copied):
     next(copied.glob("model-*.safetensors")).unlink()
     with pytest.raises(FileNotFoundError):
         load_model(copied)
-
-
-def test_options_reach_the_processor(saved):
-    _, processor = load_checkpoint(saved, word_vectors=vectors_file(saved.parent))
-    assert processor([picture(0)], ["two"], choices=[["mat"]])["choice_vectors"].any()
-    _, processor = load_checkpoint(saved, new_words="skip")
-    assert not processor([picture(0)], ["two"], choices=[["mat"]])["choice_vectors"].any()
 
 
 @settings(max_examples=25)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.layouts import ATTENDING, MODULES, layout_text, layouts, program_layout
-from hf_vqa_mc.models.question_texts import NODE, PADDING, UNKNOWN, Layouts, QuestionTexts, QuestionWords
+from hf_vqa_mc.models.question_texts import NODE, PADDING, UNKNOWN, QuestionTexts, QuestionWords, layout_words
 from tests.models.plain_open_ended import answers_of_units, plain_module_network
 
 TREE = "compare[{}](measure[is](find[cat]), measure[is](find[dog]))"
@@ -94,10 +94,10 @@ def test_any_question_has_a_layout_with_inputs_before_their_node(questions):
 
 
 def test_words_of_one_question_only_are_unknown_and_survive_saving():
-    made = Layouts.of(["is the cat red", "is the cat on the mat", "is it on"], "text")
-    assert set(made.words) == {"is", "and", "cat", "on"}
-    assert made.tensor(["is it a zebra"])[0, 0, 1] == UNKNOWN
-    texts = QuestionTexts(layouts=made)
+    words = layout_words(["is the cat red", "is the cat on the mat", "is it on"], "text")
+    assert set(words) == {"is", "and", "cat", "on"}
+    texts = QuestionTexts(layout_words=words)
+    assert texts.array("question_layouts", ["is it a zebra"])[0, 0, 1] == UNKNOWN
     assert QuestionTexts.stored(Path(), texts.as_json()) == texts
 
 
@@ -153,7 +153,7 @@ def test_any_mixture_of_layouts_gives_the_results_and_gradients_of_one_by_one(ro
 
 def test_attention_is_that_of_the_last_module_that_attends():
     questions = ["is the cat on the mat", "is the mat red"]
-    made = QuestionTexts(QuestionWords.of(questions), layouts=Layouts.of(questions * 2, "text"))
+    made = QuestionTexts(QuestionWords.of(questions), layout_words=layout_words(questions * 2, "text"))
     sizes = {name: size for name, size in made.sizes.items() if name in ("vocabulary_size", "layout_words")}
     config = MODELS["nmn"].config({"size": 6, "word_size": 5, "lstm_size": 4}, image_size=3, **sizes, num_labels=2)
     model = MODELS["nmn"].model_class(config).eval()

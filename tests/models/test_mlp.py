@@ -1,12 +1,8 @@
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.models import MlpForMultipleChoiceVqa, MlpVqaConfig
-from hf_vqa_mc.models.candidate_scores import IndexedInputs, candidate_scores
 from tests.models import plain_mlp
 from tests.models.checkpoints import AUTO_CLASS, REGISTRATION, assert_loaded_in_a_new_process
 
@@ -61,9 +57,11 @@ def test_equals_the_plain_formulation_in_training_and_evaluation(inputs, hidden,
         torch.testing.assert_close(parameter.grad, other.grad, atol=1e-5, rtol=1e-5, msg=name)
     for name, buffer in model.named_buffers():
         torch.testing.assert_close(buffer, dict(plain.named_buffers())[name], atol=1e-6, rtol=1e-6, msg=name)
-    evaluated = model.eval()(answers, **given, choice_mask=mask, choice_indices=indices).logits
     expected = plain_mlp.logits(plain.eval(), whole, mask=mask, **given)
-    torch.testing.assert_close(evaluated, expected, atol=1e-6, rtol=1e-6)
+    for gradients in (True, False):  # without gradients a kernel scores the candidates
+        with torch.set_grad_enabled(gradients):
+            evaluated = model.eval()(answers, **given, choice_mask=mask, choice_indices=indices).logits
+        torch.testing.assert_close(evaluated, expected, atol=1e-6, rtol=1e-6)
 
 
 def indices_for(different, questions=5, choices=4):
@@ -100,120 +98,9 @@ def test_dropout_leaves_half_of_the_units_out_and_follows_torchs_seed():
     assert errors.abs().max() < 4.5  # standard errors, of 20 logits
 
 
-def test_bfloat16_comes_near_float32():
-    model = made().train()
-    given, _, labels = drawn(model)
-    expected = model(**given, labels=labels)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = model(**given, labels=labels)
-    torch.testing.assert_close(found.logits.float(), expected.logits, atol=0.1, rtol=0.1)
-    found.loss.backward()
-
-
-def test_a_single_candidate_cannot_be_normalised():
-    model = made(("answer",)).train()
-    with pytest.raises(ValueError, match="more than 1 value per channel"):
-        model(choice_vectors=torch.randn(1, 1, 7))
-
-
-@pytest.mark.parametrize("inputs", SUBSETS)
-def test_scores_from_tables_equal_those_of_the_model(inputs, monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.models.candidate_scores.ROWS", 3)
-    model = made(inputs).eval()
-    draw = np.random.default_rng(0)
-    answers, images, questions = (
-        draw.standard_normal((n, size)).astype(np.float32) for n, size in ((6, 7), (4, 12), (5, 7))
-    )
-    questions_of = np.repeat(np.arange(8), draw.integers(0, 5, 8))
-    picked, image, question = (
-        draw.integers(6, size=len(questions_of)),
-        draw.integers(4, size=8),
-        draw.integers(5, size=8),
-    )
-    tables = {}
-    if "image" in inputs:
-        tables["images"] = IndexedInputs(images, image)
-    if "question" in inputs:
-        tables["questions"] = IndexedInputs(questions, question)
-    found = candidate_scores(model, IndexedInputs(answers, picked), questions_of, **tables)
-    for i, of in enumerate(questions_of):
-        given = {"choice_vectors": torch.from_numpy(answers[picked[i]])[None, None]}
-        if "image" in inputs:
-            given["image_features"] = torch.from_numpy(images[image[of]])[None]
-        if "question" in inputs:
-            given["question_vectors"] = torch.from_numpy(questions[question[of]])[None]
-        assert found[i] == pytest.approx(model(**given).logits.item(), abs=1e-6)
-
-
-def scored(model, draw, questions=7, choices=4):
-    """Random candidates as arguments of `candidate_scores`."""
-    answers, images, texts = (
-        draw.standard_normal((n, size)).astype(np.float32) for n, size in ((20, 7), (6, 12), (15, 7))
-    )
-    return {
-        "model": model,
-        "answers": IndexedInputs(answers, draw.integers(20, size=questions * choices)),
-        "questions_of": np.repeat(np.arange(questions), choices),
-        "images": IndexedInputs(images, draw.integers(6, size=questions)),
-        "questions": IndexedInputs(texts, draw.integers(15, size=questions)),
-    }
-
-
-@pytest.mark.parametrize("hidden", [100, 1500])  # of one piece and of two
-@pytest.mark.parametrize("questions", [1, 3, 7])  # few rows, whose product threads would share out in another way
-def test_scores_are_the_same_bit_by_bit_with_any_number_of_threads(hidden, questions):
-    given, before = scored(made(hidden=hidden), np.random.default_rng(0), questions), torch.get_num_threads()
-    found = []
-    try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            found.append(candidate_scores(**given))
-            assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], found[2])
-
-
-@given(
-    st.integers(0, 2**32), st.integers(1, 20).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, (n - 1) // 4)))
-)
-def test_the_scores_of_whole_blocks_are_the_same_bit_by_bit_whatever_else_is_scored(seed, questions_and_block):
-    """Also where inputs stand elsewhere in the tables, and the last questions have no candidates."""
-    draw, rows, (questions, block) = np.random.default_rng(seed), 4, questions_and_block
-    first, last = rows * block, min(rows * (block + 1), questions)
-    given = scored(made(hidden=1100), draw, questions)
-    there = draw.random(4 * questions) < 0.4
-    picked = (given["questions_of"] >= first) & (given["questions_of"] < last) & there
-    given["answers"], given["questions_of"] = (
-        given["answers"]._replace(indices=given["answers"].indices[there]),
-        given["questions_of"][there],
-    )
-    part = {
-        "model": given["model"],
-        "answers": shuffled(draw, given["answers"], picked[there]),
-        "questions_of": given["questions_of"][picked[there]] - first,
-        "images": shuffled(draw, given["images"], slice(first, last)),
-        "questions": shuffled(draw, given["questions"], slice(first, last)),
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hf_vqa_mc.models.candidate_scores.ROWS", rows)
-        assert np.array_equal(candidate_scores(**part), candidate_scores(**given)[picked[there]])
-
-
-def shuffled(draw, table, rows):
-    """The table for some rows, its inputs in another order."""
-    order = draw.permutation(len(table.inputs))
-    return IndexedInputs(table.inputs[order], np.argsort(order)[table.indices[rows]])
-
-
-def test_tables_that_lack_what_the_model_sees_are_refused():
-    model = made()
-    answers = IndexedInputs(np.ones((1, 7), np.float32), np.zeros(2, np.int64))
+def test_an_input_that_is_missing_is_named():
     with pytest.raises(InputError, match="vqa_mc_mlp needs image features; found none"):
-        candidate_scores(model, answers, np.array([0, 0]))
-    with pytest.raises(InputError, match="vqa_mc_mlp needs image features; found none"):
-        model(choice_vectors=torch.randn(1, 2, 7))
+        made()(choice_vectors=torch.randn(1, 2, 7))
 
 
 @pytest.mark.parametrize(

@@ -136,23 +136,13 @@ def test_an_incomplete_question_is_rejected(pipes, changed, message):
         pipes["mlp-iqa"]("what colour is the cat")
 
 
-def test_options_of_a_call_are_given_when_the_pipeline_is_made(pipes):
-    with pytest.raises(TypeError, match="new_words"):
-        pipes["mlp-a"](row(), new_words="skip")
-
-
 def test_what_is_wrong_with_a_checkpoint_is_told_in_one_sentence(checkpoints, tmp_path):
     folder = checkpoint(tmp_path / "run", "mlp-iqa")
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:-1])
     with pytest.raises(InputError, match="is damaged"):
         pipeline(TASK, model=str(folder))
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match="pickles are not loaded"):
-        pipeline(TASK, model=str(folder))
-    (folder / "model.safetensors").write_bytes((checkpoints["mlp-qa"] / "model.safetensors").read_bytes())
-    with pytest.raises(InputError, match=r"missing: first\.image\.weight"):
-        pipeline(TASK, model=str(folder))
+    (folder / "model.safetensors").write_bytes(content)
     (folder / "processor_config.json").unlink()
     with pytest.raises(InputError, match=r"no processor_config\.json"):
         pipeline(TASK, model=str(folder))
@@ -163,12 +153,6 @@ def test_a_model_and_its_processor_may_be_given_themselves(checkpoints, pipes):
     model.train()
     made = pipeline(TASK, model=model, processor=processor, device="cpu")
     assert made(row()) == pipes["mlp-iqa"](row())
-
-
-def test_in_half_precision_it_answers_nearly_the_same(checkpoints, pipes):
-    half = pipeline(TASK, model=str(checkpoints["mlp-iqa"]), dtype=torch.bfloat16, device="cpu")
-    assert half.model.dtype == torch.bfloat16
-    np.testing.assert_allclose(half(row())["logits"], pipes["mlp-iqa"](row())["logits"], atol=0.02)
 
 
 def test_saved_it_is_a_checkpoint_that_needs_no_code(pipes, tmp_path):

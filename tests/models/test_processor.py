@@ -1,28 +1,23 @@
 """The processor makes what the model's forward takes, from raw images and texts, and travels in the checkpoint."""
 
 import inspect
-import json
 import threading
-from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from transformers import AutoProcessor
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.extraction.backbones import FeatureKind, Pixels
+from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.vision_model import find_backbone
 from hf_vqa_mc.models import VqaProcessor
 from hf_vqa_mc.models.model import model_of as declared_model
 from tests.extraction.tiny_models import resnet
 from tests.models.checkpoints import (
     KINDS,
-    TRAINING_TEXTS,
     checkpoint,
     model_of,
     picture,
@@ -65,23 +60,6 @@ def test_what_each_tensor_holds(vectors):
     for name, expected in zip(("question_tokens", "question_mask"), text.encode_words(QUESTIONS), strict=True):
         np.testing.assert_array_equal(made[name], expected)
     np.testing.assert_array_equal(made["image_grid"], Pixels(2).encode([picture(0), picture(1)]))
-
-
-@settings(max_examples=25)
-@given(counts=st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_other_questions_of_the_batch_change_no_score(vectors, counts):
-    model = model_of("mlp-iqa")
-    processor = processor_of(model, vectors)
-    choices = [[TRAINING_TEXTS[1:][(row + at) % 3] for at in range(count)] for row, count in enumerate(counts)]
-    questions, images = ["what colour"] * len(counts), [picture(row) for row in range(len(counts))]
-    made = processor(images, questions, choices=choices)
-    assert ("choice_mask" in made) == (len(set(counts)) > 1)
-    with torch.no_grad():
-        together = model(**made).logits
-        for row, count in enumerate(counts):
-            one = slice(row, row + 1)
-            alone = model(**processor(images[one], questions[one], choices=choices[one])).logits
-            torch.testing.assert_close(together[row, :count], alone[0], atol=1e-6, rtol=1e-6)
 
 
 def test_a_question_that_is_not_seen_may_be_missing_and_arrays_may_be_numpys(vectors):
@@ -129,17 +107,6 @@ def test_it_is_saved_and_loaded_without_the_file_of_the_word_vectors(tmp_path, k
     assert made.keys() == again.keys()
     for name in made:
         torch.testing.assert_close(again[name], made[name], atol=0, rtol=0)
-
-
-def test_checkpoints_of_the_former_processors_are_read(tmp_path):
-    folder = checkpoint(tmp_path / "saved", "mlp-iqa")
-    path = folder / "processor_config.json"
-    about = json.loads(path.read_text())
-    about["inputs"].remove("choice_vectors")
-    path.write_text(json.dumps(about | {"processor_class": "VqaMcProcessor"}))
-    for read_with in (AutoProcessor, VqaProcessor):
-        loaded = read_with.from_pretrained(folder)
-        assert "choice_vectors" in loaded.inputs and loaded.text.new_words == "refuse"
 
 
 def test_saved_again_it_is_the_same_bytes(vectors, tmp_path):
@@ -220,31 +187,6 @@ def test_a_broken_image_is_named(vectors, tmp_path):
     processor = processor_of(model_of("mlp-ia"), vectors)
     with pytest.raises(InputError, match=r"cut\.png: .*truncated"):
         processor([path], [""], choices=[["red"]])
-
-
-def test_a_model_without_images_has_no_backbone(vectors):
-    text = processor_of(model_of("mlp-a"), vectors).text
-    with pytest.raises(InputError, match="sees no images"):
-        processor_with(text, None).image_backbone()
-
-
-def test_missing_files_are_named(tmp_path):
-    folder = checkpoint(tmp_path / "saved", "mlp-iqa")
-    (folder / "words.safetensors").unlink()
-    with pytest.raises(InputError, match=r"no words\.safetensors"):
-        AutoProcessor.from_pretrained(folder)
-    (folder / "processor_config.json").unlink()
-    for read_with in (AutoProcessor, VqaProcessor):
-        with pytest.raises(InputError, match=r"no processor_config\.json"):
-            read_with.from_pretrained(folder)
-
-
-def test_a_kind_is_kept_whole(vectors, tmp_path):
-    kind = FeatureKind("microsoft/resnet-152", "0" * 40, 7, 2048, "bfloat16")
-    text = replace(processor_of(model_of("mlp-a"), vectors).text, name="wörter.txt")
-    processor_with(text, kind, "image_grid", "question_vectors").save_pretrained(tmp_path)
-    loaded = VqaProcessor.from_pretrained(tmp_path)
-    assert loaded.image_kind == kind and loaded.text.name == "wörter.txt"
 
 
 def test_an_image_may_be_an_address(vectors, tmp_path):

@@ -1,6 +1,5 @@
 """Ablations: fewer training questions, types left out, changed words, tests on other configs of the dataset."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -195,15 +194,3 @@ def test_open_ended_models_read_changed_words_too(opened, tmp_path):
 def test_invalid_ablations_are_rejected(opened, tmp_path, changes, message):
     with pytest.raises(InputError, match=message):
         train(open_settings(opened, tmp_path / "run", **changes))
-
-
-def test_a_run_of_an_earlier_version_is_resumed(settings):
-    """Its state has no settings of ablations."""
-    args = settings(epochs=1)
-    record = train(args).record
-    path = args.output / "last" / "state.json"
-    state = json.loads(path.read_text())
-    for name in ("train_rows", "without_types", "first_words", "shuffle_words"):
-        del state["settings"][name]
-    path.write_text(json.dumps(state))
-    assert train(args).record == record

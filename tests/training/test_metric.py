@@ -1,10 +1,8 @@
 """Rows with several human answers are measured by consensus accuracy, next to the accuracy of picking the target."""
 
-import pyarrow as pa
 import pytest
 
 import hf_vqa_mc as vm
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.model_card import model_card, read_record
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.questions import metric_of
@@ -93,18 +91,6 @@ def test_one_answer_per_question_is_measured_by_accuracy(settings, toy):
     found = run.record["results"]["test"]
     assert (found["metric"], "target_accuracy" in found) == ("accuracy", False)
     assert "picking the target" not in repr(run)
-
-
-def test_other_human_answers_are_another_dataset(settings, dataset, tmp_path, monkeypatch):
-    args = settings(dataset=dataset, epochs=1)
-    train(args)
-    toy_dataset.make(tmp_path / "annotated")  # the same questions with one answer each
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "new")
-    with pytest.raises(InputError, match="whose questions_sha256 is"):
-        train(args)
-
-
-RECORDS = pa.list_(pa.struct([("answer", pa.string()), ("answer_id", pa.int64())]))
 
 
 def test_any_row_with_several_answers_makes_it_consensus_accuracy():

@@ -202,7 +202,6 @@ def edited(folder, change):
 @pytest.mark.parametrize(
     ("model", "change", "message"),
     [
-        ("bow-q", lambda row: row | {"question": ""}, "no word occurs in 2 or more of the .* training questions"),
         ("bow-q", lambda row: row | {"answer": ""}, "has no answers to train on"),
         ("popular-per-type", lambda row: row | {"question_type": ["a"]}, "holds list.*expected a text or number"),
     ],

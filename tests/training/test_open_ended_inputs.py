@@ -114,7 +114,7 @@ def test_word_vectors_initialise_an_lstm(toy, vectors, tmp_path):
     word = next(one for one in processor.texts.words.words if one in rows)
     at = processor.texts.words.words.index(word) + 2
     assert found.words.weight[at].tolist() == pytest.approx([float(one) for one in rows[word].split()], abs=1e-5)
-    with pytest.raises(InputError, match=f"set --model-settings word_size={toy_dataset.DIM}"):
+    with pytest.raises(InputError, match=f"or set --model-settings word_size={toy_dataset.DIM}"):
         run(toy, tmp_path / "other", "lstm-q", word_vectors=str(vectors))
 
 
@@ -135,7 +135,7 @@ def test_word_vectors_that_a_model_cannot_take_are_named(toy, vectors, tmp_path,
 @pytest.mark.parametrize(
     ("model", "changes", "message"),
     [
-        ("caption", {}, "caption reads captions: add --captions FILE"),
+        ("caption", {}, "caption needs --captions FILE"),
         ("bow-q", {"captions": "here.json"}, "--captions: bow-q does not use it; remove it"),
         ("linear-q", {}, "linear-q reads vectors of questions: add --word-vectors FILE"),
         ("concat-q-i", {}, "concat-q-i needs --first-layers CHECKPOINT of each of bow-q, image"),
@@ -303,7 +303,7 @@ def test_models_with_attention_take_regions(toy, toy_regions, tmp_path, name, si
 
 
 def test_a_model_of_the_whole_image_rejects_regions(toy, toy_regions, tmp_path):
-    with pytest.raises(InputError, match=r"has regions per image, bow-q-i takes one vector; run vqa-mc features with"):
+    with pytest.raises(InputError, match=r"has regions per image, bow-q-i takes one vector; create these with"):
         run(toy, tmp_path / "run", "bow-q-i", features=toy_regions)
 
 
@@ -408,15 +408,3 @@ def test_word_vectors_that_mcb_does_not_train_stay_as_given(toy, toy_features, v
     for at, word in enumerate(processor.texts.words.words, 2):
         expected = [float(one) for one in rows[word].split()] if word in rows else [0.0] * toy_dataset.DIM
         assert model.fixed_words.weight[at].tolist() == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_with_taken_layers_resumes(toy, captions, tmp_path):
-    layers = tuple(
-        str(run(toy, tmp_path / name, name, epochs=1, captions=path).model_folder)
-        for name, path in (("bow-q", None), ("caption", captions))
-    )
-    given = {"captions": captions, "first_layers": layers}
-    short = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2)
-    again = run(toy, tmp_path / "run", "concat-q-c", **given, epochs=2)
-    assert again.record["results"] == short.record["results"]

@@ -13,11 +13,10 @@ from filelock import FileLock
 import hf_vqa_mc.models  # noqa: F401  registers the models
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.training import loop as training_loop
-from hf_vqa_mc.training import transfer as transfer_module
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.predicting import predict
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.transfer import overlap, transfer
+from hf_vqa_mc.training.transfer import transfer
 from tests.training import toy_dataset, transfer_world
 
 TARGETS = ("visual7w_orig", "visual7w_all", "vqa_orig")
@@ -61,19 +60,6 @@ def fine_tuning(recipe):
     return replace(recipe(), epochs=1, features=None)
 
 
-@pytest.fixture(scope="module")
-def never_stopped(world, vectors, tmp_path_factory):
-    """The figures of a transfer to all targets that nothing stopped."""
-    import datasets
-
-    folder = tmp_path_factory.mktemp("whole")
-    args = settings_of(world, vectors, folder / "transfer")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "cache")
-        transfer(args, replace(args, epochs=1, features=None), targets=TARGETS)
-    return figures(args.output)
-
-
 def figures(output: Path) -> dict:
     """What came out, without the path of the checkpoint."""
     written = json.loads((output / "transfer.json").read_text())
@@ -104,23 +90,6 @@ def test_each_target_is_tested_before_and_after_fine_tuning(recipe, fine_tuning,
     assert [row["as_is"]["metric"] for row in done["rows"]] == ["accuracy", "accuracy", "consensus accuracy"]
     alone = train(replace(args, output=tmp_path / "alone", features=args.features / "vqa_mc-qavg_iou_qou"))
     assert done["pretrained"] == alone.record["results"]["test"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [2, 4])
-def test_stopped_before_a_step_the_same_call_resumes(recipe, fine_tuning, never_stopped, monkeypatch, at):
-    args, real, steps = recipe(), transfer_module.train, []
-
-    def stopping(settings, *given):
-        steps.append(settings.output)
-        return real(settings, *given) if len(steps) != at else 1 / 0
-
-    monkeypatch.setattr(transfer_module, "train", stopping)
-    with pytest.raises(ZeroDivisionError):
-        transfer(args, fine_tuning, targets=TARGETS)
-    assert not (args.output / "transfer.json").exists()
-    transfer(args, fine_tuning, targets=TARGETS)
-    assert figures(args.output) == never_stopped
 
 
 @pytest.mark.slow
@@ -179,41 +148,6 @@ def test_the_same_word_vectors_are_required(recipe, fine_tuning, tmp_path):
         transfer(replace(args, word_vectors=another), fine_tuning, targets=TARGETS)
 
 
-@pytest.mark.parametrize(
-    ("trained_on", "tested_on", "shared"),
-    [
-        ("qavg_iou_qou", "visual7w_orig", (1, 2)),
-        ("own", "own", (1, 2)),
-        ("qavg_iou_qou", "vqa_orig", None),
-        ("own", "other", None),
-    ],
-)
-def test_images_that_are_trained_and_tested_on_are_counted(trained_on, tested_on, shared):
-    counts, reason = overlap(trained_on, ["1", "1", "2", "3"], tested_on, ["2", "2", "9"])
-    if shared is None:
-        assert counts is None and reason.startswith(f"the image ids of {trained_on} and {tested_on} are not known")
-    else:
-        assert (counts["images"], counts["questions"], reason) == (2, 3, "")
-        assert (counts["shared_images"], counts["shared_questions"]) == shared
-
-
-@pytest.mark.slow
-def test_without_the_pretraining_dataset_the_overlap_is_unknown(recipe, fine_tuning, tmp_path):
-    args = recipe()
-    done = transfer(args, fine_tuning, targets=["vqa_orig"])
-    less = shutil.copytree(args.dataset, tmp_path / "vqa_mc")
-    shutil.rmtree(less / "qavg_iou_qou")
-    rest = (less / "README.md").read_text().partition("- config_name: visual7w_orig")[2]
-    (less / "README.md").write_text(f"---\nconfigs:\n- config_name: visual7w_orig{rest}")
-    other = replace(
-        args, dataset=str(less), init_from=done["checkpoint"], output=tmp_path / "other", model_settings={}
-    )
-    row = transfer(other, fine_tuning, targets=["vqa_orig"])["rows"][0]
-    assert row["overlap"] is None
-    assert row["overlap_unknown"].startswith(f"needs qavg_iou_qou in {less}")
-    assert row["fine_tuned"] == done["rows"][0]["fine_tuned"]
-
-
 @pytest.mark.slow
 def test_questions_without_features_are_skipped_and_counted(recipe, fine_tuning, world, tmp_path):
     features = world[1]
@@ -227,14 +161,13 @@ def test_questions_without_features_are_skipped_and_counted(recipe, fine_tuning,
         transfer(recipe(features=fewer), fine_tuning, targets=TARGETS)
     done = transfer(recipe(features=fewer, skip_missing=True), fine_tuning, targets=["vqa_orig"])
     assert done["rows"][0]["skipped"] == 4
-    assert done["rows"][0]["overlap_unknown"]
 
 
 @pytest.mark.parametrize(
     ("changes", "targets", "message"),
     [
-        ({}, ["visual7w_orig", "visual7w_iou", "vqa_all"], r"has no visual7w_iou, vqa_all; it has qavg.*build vqa"),
-        ({"config": "qavg_iou"}, TARGETS, r"has no qavg_iou; it has .*vqa-mc build qavg\)"),
+        ({}, ["visual7w_orig", "visual7w_iou", "vqa_all"], r"unknown config 'visual7w_iou'"),
+        ({"config": "qavg_iou"}, TARGETS, r"unknown config 'qavg_iou'"),
         ({"word_vectors": None}, TARGETS, r"the model needs word vectors: add --word-vectors FILE"),
         ({"word_vectors": "none.txt"}, TARGETS, r"none.txt: expected an existing"),
         ({"features": None}, TARGETS, r"mlp-iqa sees images: add --features"),
@@ -254,12 +187,13 @@ def test_missing_inputs_are_named_first(recipe, fine_tuning, monkeypatch, change
     assert not args.output.exists()
 
 
-def test_wrong_feature_folders_are_explained(recipe, fine_tuning):
+def test_features_of_one_config_or_of_several_kinds_are_rejected(recipe, fine_tuning):
     features = recipe().features
-    with pytest.raises(InputError, match=rf"has features of several kinds; give one, such as {features}"):
-        transfer(recipe(features=features.parent), fine_tuning, targets=TARGETS)
-    with pytest.raises(InputError, match=rf"has features of one config; give its parent folder, {features}$"):
-        transfer(recipe(features=features / "vqa_mc-vqa_orig"), fine_tuning, targets=TARGETS)
+    for wrong in (features.parent, features / "vqa_mc-vqa_orig"):
+        with pytest.raises(
+            InputError, match=rf"--features {wrong} lacks features of .*; expected a folder of one kind"
+        ):
+            transfer(recipe(features=wrong), fine_tuning, targets=TARGETS)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from hf_vqa_mc.data.dataset_images import dataset_images
 from hf_vqa_mc.decoys import kind_number
 from hf_vqa_mc.extraction.backbones import Pixels
 from hf_vqa_mc.extraction.extraction import extract_features
-from tests.configs import write_configs
+from tests.configs import write_configs, write_vectors
 
 COLOURS = {
     "red": (220, 30, 30),
@@ -69,12 +69,7 @@ def _rows(split, image_id, rng):
 
 def vectors_file(folder: Path, seed: int = 0) -> Path:
     """A GloVe file of the toy's words."""
-    path = folder / f"vectors{seed}.txt"
-    rows = np.random.default_rng(seed).normal(size=(len(WORDS), DIM)).round(3)
-    path.write_text(
-        "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(WORDS, rows.tolist(), strict=True))
-    )
-    return path
+    return write_vectors(folder / f"vectors{seed}.txt", WORDS, DIM, seed)
 
 
 def draw(folder: Path, count: int) -> Path:
