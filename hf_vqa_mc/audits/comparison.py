@@ -6,7 +6,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hf_vqa_mc.audits.findings import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs
 from hf_vqa_mc.data.options import BenchmarkOptions
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
 
-FILES = ("word_vectors", "features")  # settings with paths; audit.json has their last part
 COUNTS = ("rows", "images", "choices", "chance", "exact_sets")
 FIGURES = ("accuracy", "gain", "low", "high", "cross_fitted_gain", "cross_fitted_low", "cross_fitted_high")
 SAME, CHANGED, NOT_COMPARED = "same", "changed", "not compared"
@@ -43,14 +41,12 @@ class Check(NamedTuple):
 
 def certificate(done: "Audit") -> dict[str, Any]:
     """What is needed to repeat an audit, JSON-serializable, without folders of the user."""
-    given = {name: public_name(str(value)) for name in FILES if (value := getattr(done.settings, name)) is not None}
-    read_with = done.benchmark.read_with.items()
+    features, read_with = done.settings.features, done.benchmark.read_with.items()
     return {
         "revision": done.benchmark.revision,
         "read_with": {name: list(value) if isinstance(value, tuple) else value for name, value in read_with},
         "splits": split_hashes(done.benchmark),
-        "settings": asdict(done.settings) | given,
-        "word_vectors_sha256": done.word_vectors_sha256,
+        "settings": {**asdict(done.settings), "features": features and public_name(str(features))},
     }
 
 
@@ -146,8 +142,7 @@ def _shortcuts(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counts(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """What is counted, by name; without similar word vectors, which are of a file that not everybody has."""
     counts = {name.replace("_", " "): audit[name] for name in COUNTS}
     findings = {one["name"]: f"{one['count']:,} of {one['total']:,}" for one in audit["findings"]}
     reasons = {f"ambiguous decoys, {name}": share for name, share in audit["ambiguous_decoys"]["reasons"].items()}
-    return {name: value for name, value in (counts | findings | reasons).items() if VECTORS not in name}
+    return counts | findings | reasons

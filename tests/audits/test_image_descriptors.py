@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
-from hf_vqa_mc.audits.probes.features import CLUSTERS, image_groups
+from hf_vqa_mc.audits.probes.features import CLUSTERS
 from hf_vqa_mc.errors import InputError
-from tests.audits.planted import split_of, table_of
+from tests.audits.planted import context_of, planted, split_of, table_of
 
 
 class Kept:
@@ -97,12 +97,16 @@ def test_surplus_images_are_counted():
     assert np.isfinite(vectors).all()
 
 
+def image_groups(vectors):
+    return context_of(planted("none", 0.0, len(vectors), 0)[0], vectors=vectors).features._image
+
+
 def test_images_that_look_alike_are_in_one_cluster():
     rng = np.random.default_rng(0)
     kind = rng.integers(4, size=800)
     vectors = (20 * np.eye(4, 10)[kind] + rng.normal(size=(800, 10))).astype(np.float32)
     vectors[:3] = np.nan
-    found = image_groups(vectors, seed=0)
+    found = image_groups(vectors)
     rough = found[0][3:, 0]
     assert all(len(np.unique(kind[3:][rough == cluster])) == 1 for cluster in np.unique(rough))
     assert (found[0][:3] == -1).all()
@@ -110,7 +114,7 @@ def test_images_that_look_alike_are_in_one_cluster():
 
 
 def test_identical_images_have_no_clusters():
-    found = image_groups(np.ones((50, 6), np.float32), seed=0)
+    found = image_groups(np.ones((50, 6), np.float32))
     assert (found[0] == -1).all()
     assert found[0].shape == (50, len(CLUSTERS))
     assert not found[1].any()
