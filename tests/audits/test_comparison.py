@@ -77,16 +77,14 @@ def test_a_missing_trained_probe_is_a_change_unless_the_settings_are_others(done
     assert skipped == ["settings", name]
 
 
-@pytest.mark.parametrize("slower", ["first", "second"])
-def test_a_trained_probe_for_which_a_machine_had_no_time_is_not_compared(done, stored, slower):
+def test_a_trained_probe_for_which_a_machine_had_no_time_is_not_compared(done, stored):
     name = stored["shortcuts"][0]["name"]
     stored["shortcuts"][0]["trained"] = True
-    new = copy.deepcopy(done)
-    new["shortcuts"].pop(0)
-    new["not_run"] = [{"name": name, "reason": "the time limit was reached after 1 of 5 folds"}]
-    pair = (new, stored) if slower == "first" else (stored, new)
-    assert changed(*pair) == []
-    assert [check.what for check in compare(*pair) if check.status == NOT_COMPARED] == [name]
+    late = copy.deepcopy(done)
+    late["shortcuts"].pop(0)
+    late["not_run"] = [{"name": name, "reason": "the time limit was reached after 1 of 5 folds"}]
+    for pair in ((late, stored), (stored, late)):
+        assert [(check.what, check.status) for check in compare(*pair)] == [(name, NOT_COMPARED)]
 
 
 @pytest.mark.parametrize("key", ["rows", "chance", "images"])
@@ -108,14 +106,10 @@ def test_only_a_stronger_shortcut_is_a_regression():
 
 
 DAMAGED = [
-    lambda stored: stored.pop("shortcuts"),
     lambda stored: stored.pop("certificate"),
-    lambda stored: stored["certificate"].update(splits=[1]),
     lambda stored: stored["certificate"]["splits"].update(test=3),
-    lambda stored: stored.update(findings="none"),
-    lambda stored: stored["ambiguous_decoys"].update(reasons=["same"]),
     lambda stored: stored["shortcuts"].append(None),
-    "null", "[]", '"text"', '{"rows": 3}', "{",
+    "null", '{"rows": 3}', "{",
 ]  # fmt: skip
 
 

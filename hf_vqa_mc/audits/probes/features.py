@@ -14,7 +14,7 @@ from hf_vqa_mc.audits.closed_sets import Part
 from hf_vqa_mc.audits.rows import ShuffledRows, Words
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.audits.similar_choices import trigram_codes
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
@@ -51,13 +51,11 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
 
     The latter are divided by the number of ties.
     """
-    row, sizes = rows.valid.nonzero()[0], np.repeat(rows.sizes, rows.sizes)
-    order = np.lexsort((column, row))
-    is_first = np.append(True, (np.diff(row[order]) > 0) | (np.diff(column[order]) > 0))  # of equal values of a row
-    first = np.flatnonzero(is_first)
-    ties, (below, same) = np.diff(first, append=len(row)), np.empty((2, len(row)), np.int64)
-    below[order] = np.repeat(first, ties) - starts(rows.sizes)[row]
-    same[order] = np.repeat(ties, ties)
+    import pandas as pd
+
+    by_row, sizes = pd.Series(column).groupby(rows.valid.nonzero()[0]), np.repeat(rows.sizes, rows.sizes)
+    lowest, highest = (by_row.rank(method=one).to_numpy() for one in ("min", "max"))
+    below, same = lowest - 1, highest - lowest + 1
     found = {
         f"rank of {name}": (below + (same - 1) / 2) / np.maximum(sizes - 1, 1),
         f"highest {name}": (below + same == sizes) / same,
