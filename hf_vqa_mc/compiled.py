@@ -5,12 +5,17 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 F = TypeVar("F", bound=Callable[..., Any])
+_in_python = ContextVar("in_python", default=False)
 
 
 class Kernel:
@@ -26,7 +31,7 @@ class Kernel:
 
     def __call__(self, *arguments: object) -> Any:  # noqa: ANN401  as the function
         """Call the function."""
-        return self.compiled(*arguments)
+        return (self.function if _in_python.get() else self.compiled)(*arguments)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  such as _numba_type_, by which other kernels call this one
         return getattr(self.compiled, name)
@@ -39,6 +44,17 @@ def njit(**options: Any) -> Callable[[F], F]:  # noqa: ANN401  as numba.njit
         return cast(F, Kernel(function, options))
 
     return kernel
+
+
+@contextmanager
+def in_python(few: bool) -> Iterator[None]:
+    """Run kernels in Python if there is little to do and numba is not loaded; its import takes half a second."""
+    token = _in_python.set(few and "numba" not in sys.modules)
+    try:
+        with np.errstate(over="ignore"):  # of hashes
+            yield
+    finally:
+        _in_python.reset(token)
 
 
 @cache

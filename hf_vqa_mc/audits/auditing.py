@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.closed_sets import ASSIGNED, ExactSets, combined, exact_sets, mean_probabilities, sets_of
 from hf_vqa_mc.audits.comparison import certificate
-from hf_vqa_mc.audits.findings import VECTORS, Finding, findings, possibly_correct, predictive_texts
+from hf_vqa_mc.audits.findings import Finding, findings, possibly_correct, predictive_texts
 from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.rows import Rows, number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
@@ -23,8 +23,6 @@ from hf_vqa_mc.data.images import shortened
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.text.counted import counted, percent
-from hf_vqa_mc.text.many_texts import word_lists
-from hf_vqa_mc.text.word_vectors import load_word_vectors
 from hf_vqa_mc.version import __version__
 
 FEW_IMAGES = 10  # below this effective number of images, the audit warns that intervals are wide
@@ -46,7 +44,6 @@ class Audit:
     not_run: list[NotRun]
     exact: dict[ProbeInputs, ExactSets]  # see `exact_sets`
     settings: ProbeSettings
-    word_vectors_sha256: str | None
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64] | None:
@@ -63,11 +60,8 @@ class Audit:
 
     @cached_property
     def possibly_correct(self) -> NDArray[np.bool_]:
-        """Mask (rows, choices) of decoys that are possibly correct for any reason except similar word vectors.
-
-        White and brown, or three and four, have vectors as similar as those of synonyms.
-        """
-        return np.asarray(np.logical_or.reduce([one for name, one in self.ambiguous.items() if name != VECTORS]))
+        """Mask (rows, choices) of decoys that are possibly correct for any reason."""
+        return np.asarray(np.logical_or.reduce([*self.ambiguous.values()]))
 
     def picked_blind(self, rows: Sequence[int]) -> dict[int, int]:
         """Row to the index of the choice that `probabilities` prefers, for evaluated rows."""
@@ -82,6 +76,10 @@ class Audit:
         split, chance = self.benchmark.test, float(self.rows.chance.mean())
         missing = not_tested(self.not_run)
         images, decoys = set(split.rows["image_id"].unique().to_pylist()) - {""}, int(self.rows.valid[:, 1:].sum())
+        bias = None if self.bias is None else self.bias[np.isfinite(self.bias)]
+        counts, ends = np.histogram([] if bias is None else bias, bins=BIAS_BINS, range=(0.0, 1.0))
+        histogram = [{"from": low, "to": high, "rows": count}
+                     for (low, high), count in zip(pairwise(ends.tolist()), counts.tolist(), strict=True)]  # fmt: skip
         figures = {
             "version": __version__,
             "dataset": self.benchmark.dataset,
@@ -115,7 +113,7 @@ class Audit:
                 "reasons": {reason: float(found.sum() / max(decoys, 1)) for reason, found in self.ambiguous.items()},
             },
             "predictive_texts": self.predictive_texts,
-            "bias": self._histogram(),
+            "bias": None if bias is None else {"mean": float(bias.mean()), "histogram": histogram},
             "not_run": [one._asdict() for one in self.not_run],
             "certificate": certificate(self),
         }
@@ -193,44 +191,24 @@ class Audit:
             cell["alarm"] = p * len(tested) / len(best) < ALARM_LEVEL  # of all tested the strongest are listed
         return listed
 
-    def _histogram(self) -> dict[str, Any] | None:
-        if self.bias is None:
-            return None
-        bias = self.bias[np.isfinite(self.bias)]
-        counts, ends = (one.tolist() for one in np.histogram(bias, bins=BIAS_BINS, range=(0.0, 1.0)))
-        bins = zip(ends, ends[1:], counts, strict=False)
-        histogram = [{"from": low, "to": high, "rows": count} for low, high, count in bins]
-        return {"mean": float(bias.mean()), "histogram": histogram}
-
 
 def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress: Progress = silent) -> Audit:
-    """Find the shortcuts of the audited split; raises InputError if word vectors or features are unusable.
+    """Find the shortcuts of the audited split; raises InputError if features are unusable.
 
     Probes are fitted on the training split, or without one on four of five folds of the audited rows that share no
     image with the evaluated fold.
     """
-    settings, started, vectors = settings or ProbeSettings(), time.monotonic(), None
-
-    def sentences() -> Iterator[list[str]]:
-        """The words of each question and its choices, to train word vectors."""
-        questions, choices = (benchmark.test.rows[name].combine_chunks() for name in ("question", "choices"))
-        of_choices = word_lists(choices.flatten())
-        for question, size in zip(word_lists(questions), choices.value_lengths().to_pylist(), strict=True):
-            yield [*question, *chain.from_iterable(islice(of_choices, size))]
-
-    if settings.word_vectors is not None:
-        vectors = load_word_vectors(settings.word_vectors, sentences, settings.seed, progress)
+    settings, started = settings or ProbeSettings(), time.monotonic()
     split = benchmark.test
     progress("counting", 0, 1)
     numbered = number_rows({name: one.rows for name, one in benchmark.splits.items()})
     rows = numbered[split.name]
     found = findings(benchmark.splits, numbered, split.name)
-    ambiguous = possibly_correct(rows, benchmark.known_answers[split.name], vectors)
+    ambiguous = possibly_correct(rows, benchmark.known_answers[split.name])
     predictive = predictive_texts(rows, clusters=split.clusters)
     progress("counting", 1, 1)
     context = Context.of(benchmark, numbered, settings, progress, started)
     shortcuts, not_run = run_probes(context, PROBES.values())
-    turned_off = [] if settings.probes else [NotRun("trained probes", "--no-probes")]
     cross_fitted = list[Any]()
     if benchmark.train is not None:  # what the audited rows give away; trained probes would be fitted once per fold
         counts = {one.name for one in shortcuts if one.fitted and not one.trained}
@@ -242,5 +220,5 @@ def audit(benchmark: Benchmark, settings: ProbeSettings | None = None, progress:
     exact = exact_sets(rows, split.clusters if with_images else None, sets_of(split))
     groups = {sees: one.groups for sees, one in exact.items()}
     found_gains = gains(shortcuts, rows.chance, split.clusters, cross_fitted, groups)
-    missing, sha256 = turned_off + not_run, vectors.sha256 if vectors else None
-    return Audit(benchmark, rows, found_gains, found, ambiguous, predictive, missing, exact, settings, sha256)
+    missing = [*([] if settings.probes else [NotRun("trained probes", "--no-probes")]), *not_run]
+    return Audit(benchmark, rows, found_gains, found, ambiguous, predictive, missing, exact, settings)

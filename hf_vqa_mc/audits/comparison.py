@@ -1,13 +1,11 @@
-"""Comparison of two audits by their audit.json: of an audit and its recomputation, or of two releases."""
+"""Comparison of an audit with the audit.json of an earlier release, and of a benchmark's rows with stored hashes."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hf_vqa_mc.audits.findings import VECTORS
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import TIED, ProbeInputs
 from hf_vqa_mc.data.options import BenchmarkOptions
@@ -21,25 +19,16 @@ if TYPE_CHECKING:
     from hf_vqa_mc.audits.auditing import Audit
     from hf_vqa_mc.data import Benchmark
 
-FILES = ("word_vectors", "features")  # settings with paths; audit.json has their last part
 COUNTS = ("rows", "images", "choices", "chance", "exact_sets")
 FIGURES = ("accuracy", "gain", "low", "high", "cross_fitted_gain", "cross_fitted_low", "cross_fitted_high")
+SAME, CHANGED, NOT_COMPARED = "same", "changed", "not compared"
 
 
-class Status(StrEnum):
-    """The outcome of a check."""
-
-    SAME = "same"
-    CHANGED = "changed"
-    NOT_COMPARED = "not compared"
-
-
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One figure in two audits."""
 
     what: str
-    status: Status
+    status: str  # SAME, CHANGED or NOT_COMPARED
     before: Any  # None if the first audit lacks it
     now: Any
 
@@ -47,23 +36,17 @@ class Check:
     def line(self) -> str:
         """The check in a line."""
         before, now = ("none" if one is None else one for one in (self.before, self.now))
-        return f"{self.status:<12}  {self.what}: {now if self.status is Status.SAME else f'{before}, now {now}'}"
-
-
-def _check(what: str, is_same: bool, before: object, now: object) -> Check:
-    return Check(what, Status.SAME if is_same else Status.CHANGED, before, now)
+        return f"{self.status:<12}  {self.what}: {now if self.status == SAME else f'{before}, now {now}'}"
 
 
 def certificate(done: "Audit") -> dict[str, Any]:
-    """What is needed to recompute an audit, JSON-serializable, without folders of the user."""
-    given = {name: public_name(str(value)) for name in FILES if (value := getattr(done.settings, name)) is not None}
-    read_with = done.benchmark.read_with.items()
+    """What is needed to repeat an audit, JSON-serializable, without folders of the user."""
+    features, read_with = done.settings.features, done.benchmark.read_with.items()
     return {
         "revision": done.benchmark.revision,
         "read_with": {name: list(value) if isinstance(value, tuple) else value for name, value in read_with},
         "splits": split_hashes(done.benchmark),
-        "settings": asdict(done.settings) | given,
-        "word_vectors_sha256": done.word_vectors_sha256,
+        "settings": {**asdict(done.settings), "features": features and public_name(str(features))},
     }
 
 
@@ -86,38 +69,45 @@ def read_audit(path: Path) -> dict[str, Any]:
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
-    """Compare two audits, each the content of an audit.json, see `read_audit`.
+    """What differs between two audits, each the content of an audit.json, see `read_audit`.
 
     Counts, and untrained shortcuts on the same rows, must be equal; the gain of any other shortcut must be within the
-    interval of the other audit. Trained probes are compared only if the audits have the same settings.
+    interval of the other audit. Trained probes are compared only if the audits have the same settings and the time.
     """
-    splits = [audit["certificate"]["splits"] for audit in (old, new)]
-    given = [_given(audit) for audit in (old, new)]
-    checks = [Check("settings", Status.SAME if given[0] == given[1] else Status.NOT_COMPARED, *given)]
-    checks += compare_rows(*splits)
-    checks += [_check(what, _close(*both), *both) for what, *both in _pairs(_counts(old), _counts(new))]
+    defaults = {one.name: default_of(one) for kind in (ProbeSettings, BenchmarkOptions) for one in fields(kind)}
+    made, given = [audit["certificate"] for audit in (old, new)], list[str]()
+    for one in made:  # with fewer probes or rows an audit finds less
+        changed = {name: value for name, value in (one["settings"] | one["read_with"]).items()
+                   if value != defaults.get(name)}  # fmt: skip
+        given.append(", ".join(f"{name}={value}" for name, value in changed.items()) or "the defaults")
+    checks = [Check("settings", SAME if given[0] == given[1] else NOT_COMPARED, *given)]
+    checks += compare_rows(*(one["splits"] for one in made))
+    counts = _pairs(_counts(old), _counts(new))
+    checks += [Check(what, SAME if _close(*both) else CHANGED, *both) for what, *both in counts]
     for what, before, now in _pairs(_shortcuts(old), _shortcuts(new)):
         gains = [one and f"gain {points(one['gain'])} points" for one in (before, now)]
         lacking = [audit for audit, one in ((old, before), (new, now)) if one is None]
-        if not _comparable(before or now, old, new, lacking):
-            checks.append(Check(what, Status.NOT_COMPARED, *gains))
+        no_time = any("time limit" in one["reason"] for audit in lacking for one in audit["not_run"])
+        if (before or now)["trained"] and (no_time or not _same_settings(old, new)):
+            checks.append(Check(what, NOT_COMPARED, *gains))
             continue
         same = bool(before and now) and all(
             other["low"] - TIED <= one["gain"] <= other["high"] + TIED for one, other in ((before, now), (now, before))
         )
-        if same and splits[0] == splits[1] and not now["trained"]:
+        if same and made[0]["splits"] == made[1]["splits"] and not now["trained"]:
             same = all(_close(before[name], now[name]) for name in FIGURES)
-        checks.append(_check(what, same, *gains))
-    return checks
+        checks.append(Check(what, SAME if same else CHANGED, *gains))
+    return [check for check in checks if check.status != SAME]
 
 
 def compare_rows(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Check]:
     """Compare the rows of each split by `split_hashes`."""
     about = "{rows:,} rows, content {content:.12}, order {order:.12}"
     return [
-        _check(f"rows of {name}", both[0] == both[1], *(one and about.format(**one) for one in both))
-        for name, *both in _pairs(old, new)
-    ]
+        Check(f"rows of {name}", SAME if before == now else CHANGED,
+              *(one and about.format(**one) for one in (before, now)))
+        for name, before, now in _pairs(old, new)
+    ]  # fmt: skip
 
 
 def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> list[str]:
@@ -126,7 +116,7 @@ def regressions(old: Mapping[str, Any], new: Mapping[str, Any], most: float) -> 
         what
         for what, before, now in _pairs(_shortcuts(old), _shortcuts(new))
         if before and now and now["alarm"] and now["inputs"] != ProbeInputs.EVERYTHING
-        if now["low"] - before["high"] > most and _comparable(now, old, new)
+        if now["low"] - before["high"] > most and (not now["trained"] or _same_settings(old, new))
     ]
 
 
@@ -142,21 +132,9 @@ def _close(one: object, other: object) -> bool:
     return one == other
 
 
-def _comparable(
-    shortcut: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any], lacking: Iterable[Any] = ()
-) -> bool:
-    """Whether a shortcut is untrained, or trained with the same settings and not lacking where time was over."""
+def _same_settings(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     settings = [audit["certificate"]["settings"] | {"time_limit": None} for audit in (old, new)]
-    cut_off = any("time limit" in one["reason"] for audit in lacking for one in audit["not_run"])
-    return not shortcut["trained"] or (settings[0] == settings[1] and not cut_off)
-
-
-def _given(audit: Mapping[str, Any]) -> str:
-    """The settings that are not the defaults: with fewer probes or rows an audit finds less."""
-    default = {one.name: default_of(one) for kind in (ProbeSettings, BenchmarkOptions) for one in fields(kind)}
-    given = audit["certificate"]["settings"] | audit["certificate"]["read_with"]
-    changed = [f"{name}={value}" for name, value in given.items() if value != default.get(name)]
-    return ", ".join(changed) or "the defaults"
+    return bool(settings[0] == settings[1])
 
 
 def _shortcuts(audit: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,8 +142,7 @@ def _shortcuts(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counts(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """What is counted, by name; without similar word vectors, which are of a file that not everybody has."""
     counts = {name.replace("_", " "): audit[name] for name in COUNTS}
     findings = {one["name"]: f"{one['count']:,} of {one['total']:,}" for one in audit["findings"]}
     reasons = {f"ambiguous decoys, {name}": share for name, share in audit["ambiguous_decoys"]["reasons"].items()}
-    return {name: value for name, value in (counts | findings | reasons).items() if VECTORS not in name}
+    return counts | findings | reasons

@@ -10,17 +10,16 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.rows import Rows, Vocabulary
+from hf_vqa_mc.audits.rows import Column, Rows, grouped, official_texts, pairs, unpaired
 from hf_vqa_mc.audits.shortcut import ALARM_LEVEL
 from hf_vqa_mc.audits.similar_choices import containing
-from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpaired
+from hf_vqa_mc.compiled import in_python
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.counted import percent
-from hf_vqa_mc.text.many_texts import squeezed_texts, texts_of
+from hf_vqa_mc.text.many_texts import squeezed_texts
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, unaccented
 from hf_vqa_mc.text.relations import Relations, exclusive, related
-from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import WordScores, phrase_score, reading, word_scores
 
 MIN_ROWS = 20  # minimum rows that present a text, of them a fifth expected targets, and as many decoys
@@ -28,20 +27,18 @@ MIN_IMAGES = 10  # minimum number of images with which a text is presented; with
 Images = NDArray[np.int64]  # (rows,): image number of each row, MISSING without one
 MAX_CHARACTERS = 120  # characters of a text in the result
 WUP_THRESHOLD = 0.9  # Chao et al. 2018, Sect. 4.1: decoys at or above it are rejected
+FEW = 2_000  # distinct words, and a tenth of the pairs of words, that are compared without numba
 MOST_WORDS = 400  # maximum number of words of a choice that are compared with those of the target
-NEAR = 0.8  # minimum cosine of average word vectors
-_AT_A_TIME = 100_000  # words looked up, and pairs whose vectors are compared, at a time, which limits memory
 
 Numbers = NDArray[np.int32]
 Starts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-SAME, NAMED, WUP, GENERAL, VECTORS = REASONS = (
+SAME, NAMED, WUP, GENERAL = REASONS = (
     "same after normalisation",
     "named by an annotator",
     f"WordNet similarity {WUP_THRESHOLD} or more",
     "the same, a more general or more special word",
-    "near in word vectors",
 )
 
 
@@ -110,7 +107,14 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
         f"choices; in {same} of these the target is the same for all images.")  # fmt: skip
     for name in splits:
         if name != audited:
-            for what, where in _shared(images[audited], rows, images[name], numbered[name]).items():
+            own, others = images[audited], images[name]
+            known, both = others != MISSING, pairs(others, numbered[name].questions)
+            shared = {
+                "image": (own != MISSING) & np.isin(own, others[known]),
+                "image and question": (own != MISSING) & np.isin(pairs(own, rows.questions), both[known]),
+                "question and choices": np.isin(*map(_questions_and_choices, (rows, numbered[name]))),
+            }
+            for what, where in shared.items():
                 occurs = f"{what} also {'occur' if ' and ' in what else 'occurs'} in the split {name}"
                 add(f"{what} also in {name}", where, f"In {{}} of the rows, the {occurs}.")
     return found
@@ -126,16 +130,6 @@ def _repeated(images: Images, rows: Rows) -> list[NDArray[np.bool_]]:
     several = has_image & (np.bincount(of_image, minlength=len(texts)) > 1)[texts]
     of_target = unpaired(np.unique(pairs(texts, rows.keys[:, 0])[several]))[0]
     return [several, later, several & (np.bincount(of_target, minlength=len(texts)) == 1)[texts]]
-
-
-def _shared(images: Images, rows: Rows, others: Images, other_rows: Rows) -> dict[str, NDArray[np.bool_]]:
-    """(rows,): whether image, image and question, or question and choices also occur in another split."""
-    known, both = others != MISSING, pairs(others, other_rows.questions)
-    return {
-        "image": (images != MISSING) & np.isin(images, others[known]),
-        "image and question": (images != MISSING) & np.isin(pairs(images, rows.questions), both[known]),
-        "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(other_rows)),
-    }
 
 
 def _questions_and_choices(rows: Rows) -> NDArray[np.uint64]:
@@ -223,8 +217,8 @@ def _significant(
     ]
 
 
-def possibly_correct(rows: Rows, answers: pa.Array, vectors: WordVectors | None) -> dict[str, Mask]:
-    """Find possibly correct decoys by five heuristics; a decoy may have several reasons.
+def possibly_correct(rows: Rows, answers: pa.Array) -> dict[str, Mask]:
+    """Find possibly correct decoys by four heuristics; a decoy may have several reasons.
 
     - SAME: the official VQA evaluation normalises target and decoy to the same answer, or they differ in spaces,
       hyphens and accents only.
@@ -233,7 +227,6 @@ def possibly_correct(rows: Rows, answers: pa.Array, vectors: WordVectors | None)
       least WUP_THRESHOLD (for example, cap and hat), and they do not exclude one another as two numbers do.
     - GENERAL: one of them, in any sense, is the most frequent sense of the other in WordNet, a hypernym (dog, animal)
       or an adjective of its cluster (cloudless, clear).
-    - VECTORS: the cosine of their average word vectors is at least NEAR; only with vectors.
 
     Returns reason to mask (rows, choices), False for targets and padding; ``answers`` (rows,) are the annotators',
     lists of texts.
@@ -242,31 +235,26 @@ def possibly_correct(rows: Rows, answers: pa.Array, vectors: WordVectors | None)
     both = np.broadcast_to(rows.keys[:, :1], decoys.shape)[decoys], rows.keys[decoys]
     similar, general = np.zeros((2, len(both[0])), np.bool_)
     worded, relations = rows.vocabulary.worded, Relations.of(rows.vocabulary.key_texts)
-    scores = word_scores(worded.vocabulary, WUP_THRESHOLD)
-    _compare(*both, worded.numbers, worded.starts, scores, relations, similar, general)
-    same, named = _official(rows, answers)
+    used = int(worded.numbers[: worded.starts[len(rows.vocabulary.key_texts)]].max(initial=-1)) + 1  # not of questions
+    with in_python(used <= FEW and worded.lengths[both[0]] @ worded.lengths[both[1]] <= 10 * FEW):
+        scores = word_scores(worded.vocabulary[:used], WUP_THRESHOLD)
+        _compare(*both, worded.numbers, worded.starts, scores, relations, similar, general)
+    # what the official evaluation treats as the target, and as an annotator's answer
+    choices, of_rows = pa.array(rows.vocabulary.choices, pa.large_string()), answers.flatten().dictionary_encode()
+    plain = official_texts(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
+    numbers = plain.dictionary_encode().indices.to_numpy()
+    official = np.where(rows.valid, numbers[rows.texts], MISSING)
+    answered = numbers[len(choices) :][of_rows.indices.to_numpy()] if len(of_rows) else np.zeros(0, np.int32)
+    of_answers = np.repeat(np.arange(len(rows)), answers.value_lengths().to_numpy())
+    named = np.isin(pairs(np.arange(len(rows))[:, None], official), pairs(of_answers, answered))
     letters = squeezed_texts(list(map(unaccented, rows.vocabulary.key_texts))).dictionary_encode().indices.to_numpy()
-    equal, may_be = same[decoys] | (letters[both[0]] == letters[both[1]]), ~rows.different[decoys]
+    equal = (official == official[:, :1])[decoys] | (letters[both[0]] == letters[both[1]])
+    may_be = ~rows.different[decoys]
     found = {SAME: equal & may_be, NAMED: named[decoys], WUP: similar & may_be, GENERAL: general & may_be}
-    if vectors is not None:
-        found[VECTORS] = _near(*both, rows.vocabulary, vectors) & may_be
     masks = {reason: np.zeros(decoys.shape, np.bool_) for reason in found}
     for reason, flags in found.items():
         masks[reason][decoys] = flags
     return masks
-
-
-def _official(rows: Rows, answers: pa.Array) -> tuple[Mask, Mask]:
-    """Masks of choices that the official evaluation treats as the target, and as an annotator's answer."""
-    of_rows = answers.flatten().dictionary_encode()
-    choices = pa.array(rows.vocabulary.choices, pa.large_string())
-    plain = official_texts(pa.concat_arrays([choices, of_rows.dictionary.cast(pa.large_string())]))
-    numbers = plain.dictionary_encode().indices.to_numpy()
-    by_choice = np.where(rows.valid, numbers[rows.texts], MISSING)
-    answered = numbers[len(choices) :][of_rows.indices.to_numpy()] if len(of_rows) else np.zeros(0, np.int32)
-    of_answers = np.repeat(np.arange(len(rows)), answers.value_lengths().to_numpy())
-    named = np.isin(pairs(np.arange(len(rows))[:, None], by_choice), pairs(of_answers, answered))
-    return (by_choice == by_choice[:, :1]) & rows.valid, named & rows.valid
 
 
 @reading
@@ -291,22 +279,3 @@ def _compare(
         if end > start and other_end > other and not exclusive(targets[pair], others[pair], relations):
             end, other_end = min(end, start + MOST_WORDS), min(other_end, other + MOST_WORDS)
             similar[pair] = phrase_score(tokens, start, end, other, other_end, scores) >= WUP_THRESHOLD
-
-
-def _near(targets: Numbers, others: Numbers, vocabulary: Vocabulary, vectors: WordVectors) -> Mask:
-    """(pairs,): whether the cosine of two texts' average word vectors is at least NEAR; False without vectors."""
-    words, near = vocabulary.worded.words, np.zeros(len(targets), np.bool_)
-    has, parts = [np.zeros(0, np.bool_)], [np.zeros((0, vectors.dim), np.float32)]
-    for first in range(0, len(words), _AT_A_TIME):
-        found, known = vectors.rows(texts_of(words.slice(first, _AT_A_TIME)))
-        has.append(known)
-        parts.append(found[known])
-    matrix, table = vocabulary.worded.matrix[:, np.flatnonzero(np.concatenate(has))], np.concatenate(parts)
-    for first in range(0, len(targets), _AT_A_TIME):
-        some = slice(first, first + _AT_A_TIME)
-        keys, number = np.unique(np.stack([targets[some], others[some]]), return_inverse=True)
-        sums = matrix[keys] @ table.astype(np.float64)
-        target, other = sums[number.reshape(2, -1)]
-        lengths = np.linalg.norm(target, axis=1) * np.linalg.norm(other, axis=1)
-        near[some] = (lengths > 0) & (np.einsum("pd,pd->p", target, other) >= NEAR * lengths)
-    return near

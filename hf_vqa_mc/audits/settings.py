@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.outputs import FolderKind
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, FOLDER, POSITIVE, SEED, VECTORS, check_options, option, settings
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, FOLDER, POSITIVE, SEED, check_options, option, settings
 
 AUDITED = FolderKind("vqa-mc audit")
 
@@ -26,11 +26,6 @@ class ProbeSettings:
         default=600.0,
         check=POSITIVE,
         panel=ADVANCED,
-    )
-    word_vectors: str | None = option(
-        "Word vectors to find decoys similar to the target: word2vec, GloVe or .kv file, gensim-data name, or corpus.",
-        default=None,
-        check=VECTORS,
     )
     features: Path | None = option(
         "Folder of image features from vqa-mc features; by default downscaled pixel values.",

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 import scipy
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.rows import Rows
-from hf_vqa_mc.audits.texts import pairs, unpaired
+from hf_vqa_mc.audits.rows import Rows, pairs, unpaired
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.embeddings import embedding_families
 

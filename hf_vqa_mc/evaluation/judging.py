@@ -141,7 +141,7 @@ def _decoys(benchmark: Benchmark, questions: Questions, rows: Ints, found: Found
     split = benchmark.test
     some = split.rows.take(rows)
     numbered = number_rows({"test": some})["test"]
-    by_wordnet = np.logical_or.reduce([*possibly_correct(numbered, some["answers"].combine_chunks(), None).values()])
+    by_wordnet = np.logical_or.reduce([*possibly_correct(numbered, some["answers"].combine_chunks()).values()])
     lines = []
     for at, (row, kinds) in enumerate(zip(rows.tolist(), some["choice_kinds"].to_pylist(), strict=True)):
         flagged = None if found is None else found[row]

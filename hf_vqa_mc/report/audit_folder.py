@@ -11,10 +11,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hf_vqa_mc.audits.auditing import Audit
-from hf_vqa_mc.audits.findings import share_of
+from hf_vqa_mc.audits.findings import FEW, share_of
 from hf_vqa_mc.audits.probes.priors import ORDERS
 from hf_vqa_mc.audits.settings import AUDITED
 from hf_vqa_mc.audits.shortcut import UNCERTAIN, ProbeInputs, uncertainty
+from hf_vqa_mc.compiled import in_python
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.inventory import read_inventory
 from hf_vqa_mc.data.options import BenchmarkOptions
@@ -60,7 +61,7 @@ def next_steps(settings: BenchmarkOptions, done: Audit, name: Callable[[str], st
             return [Step(why, "remedy", ("PUBLISHED",), other)]
         blind = (one for one in alarms if not one.sees.image)
         strategy, why = recommended(done.benchmark.test, max((one.estimate.gain for one in blind), default=0.0))
-        own = {key: name(str(one)) for key in ("word_vectors", "seed") if (one := getattr(settings, key, None))}
+        own = {"seed": seed} if (seed := getattr(settings, "seed", 0)) else {}
         best = next((one for one in alarms if one.sees is ProbeInputs.CHOICES), None)
         if best is not None and strategy.guarantees:
             now = percent(best.estimate.accuracy)
@@ -108,7 +109,8 @@ def write_audit(
 def _examples(done: Audit) -> list[Example]:
     """Rows of high bias, with a possibly correct decoy, and a random sample; picks of the probes without the image."""
     hashes = text_hashes(done.benchmark.test.rows["question_id"].to_pylist())
-    shuffled = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
+    with in_python(len(hashes) <= FEW):
+        shuffled = np.argsort(order_keys(purpose_hash(0, "examples"), 0, hashes), kind="stable")
     reasons = {AMBIGUOUS: shuffled[done.possibly_correct[shuffled].any(axis=1)], AT_RANDOM: shuffled}
     if done.bias is not None:
         reasons = {BIASED: shuffled[np.argsort(-done.bias[shuffled], kind="stable")], **reasons}

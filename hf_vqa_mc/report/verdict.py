@@ -51,7 +51,7 @@ def judgement_figures(published: Benchmark, remedied: Benchmark, compared: Compa
     flagged = []
     numbered = number_rows({"before": before, "after": after}).values()
     for rows, benchmark in zip(numbered, (published, remedied), strict=True):
-        masks = possibly_correct(rows, benchmark.known_answers[benchmark.evaluated], None).values()
+        masks = possibly_correct(rows, benchmark.known_answers[benchmark.evaluated]).values()
         possible = np.logical_or.reduce(list(masks)).sum()
         flagged.append({"value": float(possible / max(int(rows.valid[:, 1:].sum()), 1))})
     published_rows = pc.index_in(after["question_id"].combine_chunks(), before["question_id"].combine_chunks())

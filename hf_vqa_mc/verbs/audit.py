@@ -85,10 +85,9 @@ class AuditResult(OutputResult):
     @cached_property
     def changes(self) -> "list[Check]":
         """What changed since ``against``."""
-        from hf_vqa_mc.audits.comparison import Status, compare
+        from hf_vqa_mc.audits.comparison import compare
 
-        checks = [] if self.earlier is None else compare(self.earlier, self.figures)
-        return [check for check in checks if check.status is not Status.SAME]
+        return [] if self.earlier is None else compare(self.earlier, self.figures)
 
     @property
     def regressions(self) -> list[str]:
@@ -136,7 +135,7 @@ class AuditResult(OutputResult):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in audit.json; fractions."""
-        changes = {} if self.earlier is None else {"changes": [vars(check) for check in self.changes]}
+        changes = {} if self.earlier is None else {"changes": [check._asdict() for check in self.changes]}
         return {**self.figures, **changes, "written": [str(path) for path in self.written]}
 
     def to_pandas(self) -> Frame:

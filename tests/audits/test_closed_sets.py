@@ -50,10 +50,6 @@ def test_spelling_that_could_reveal_the_target_is_not_exact():
     assert exact(with_columns(table, choices=capital)) == {}
 
 
-def test_several_sets_may_have_the_same_choices():
-    assert exact(sets(6, vocabulary=2)) == {ProbeInputs.CHOICES: 6, ProbeInputs.QUESTION: 6}
-
-
 def test_named_sets_are_counted_as_they_are_scored():
     table = sets(6)  # as three Latin squares of two of these sets each
     assert exact(table, [f"square {row // 6}" for row in range(18)]) == {
@@ -133,18 +129,6 @@ def test_an_assignment_without_knowledge_is_at_chance_whatever_the_published_ord
     joint = best_assignment(rows, np.full((len(rows), 3), 1 / 3), 0)
     assert joint.scores.mean() == pytest.approx(1 / 3, abs=0.08)
     assert not gains([joint], rows.chance, np.arange(len(rows)))[0].alarm
-
-
-def test_rows_that_share_no_choices_are_not_assigned():
-    rows = context_of(sets(30).take(np.arange(0, 90, 3))).rows
-    assert best_assignment(rows, np.full((30, 3), 1 / 3), 0) is None
-
-
-def test_rows_that_were_not_evaluated_are_not_scored():
-    rows = context_of(sets(4)).rows
-    probabilities = np.full((12, 3), 1 / 3)
-    probabilities[:6] = np.nan
-    assert np.isnan(best_assignment(rows, probabilities, 0).scores).tolist() == [True] * 6 + [False] * 6
 
 
 @pytest.mark.slow

@@ -45,15 +45,6 @@ def test_ranks_are_counted_in_other_folds_among_rows_with_as_many_choices():
     assert not found.scores.any()  # each fold expects the other's rank
 
 
-def test_ties_and_rows_that_were_not_evaluated():
-    rows, rng = made_up_rows(), np.random.default_rng(2)
-    probabilities = np.full(rows.keys.shape, 0.25)
-    probabilities[: N_ROWS // 2] = np.nan
-    found = usual_rank(rows, probabilities, rng.integers(5, size=N_ROWS))
-    assert np.isnan(found.scores[: N_ROWS // 2]).all()
-    assert found.scores[N_ROWS // 2 :].mean() == pytest.approx(0.25, abs=0.06)
-
-
 def test_answers_that_differ_from_those_of_the_training_split_are_a_shortcut():
     """As in VQA-CP, or after pruning: the model of the training split is wrong, and so it tells what is correct."""
     train, test = (planted("length", 0.9, N_ROWS, seed)[0] for seed in (1, 2))

@@ -42,9 +42,3 @@ def test_rows_that_share_their_choices_are_assigned_one_choice_each(monkeypatch)
     (assigned,) = [one for name, one in found.items() if name.startswith("best assignment")]
     assert assigned.scores.tolist() == [1, 1, 1]
     assert assigned.clusters.tolist() == [0, 0, 0]
-
-
-def test_equal_cosines_are_no_preference():
-    context = rows(["banana", "hammer", "dog"])
-    context.question_cosines = np.full((3, 3), 0.5)
-    assert not ran(context, COSINES[:2])[0]

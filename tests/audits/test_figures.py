@@ -101,12 +101,6 @@ def test_entropy_is_that_of_the_answers_of_each_type():
     assert numbers(data, "question_types")["entropy, mean of types"] == 0.5
 
 
-def test_the_fifty_most_frequent_answers_of_a_type_have_a_share():
-    data = answered(16, question_type=["a"] * 79 + ["b"], answer=[f"x{at % 60}" for at in range(80)])
-    row = next(row for row in rows_of(data, "question_types") if row["type"] == "a")
-    assert row["share of top 50"] == (19 * 2 + 31) / 79  # 19 answers occur twice, 41 once
-
-
 def test_parts_of_speech_of_a_question():
     frame = answered(question=["Is the small cat sitting on the red table?"] * 5)
     found = numbers(frame, "parts_of_speech")

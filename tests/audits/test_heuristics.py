@@ -32,36 +32,29 @@ def test_positions_are_published_ones_and_missing_positions_pick_at_random():
     assert scores["last choice"] == [1, 1, 0]
 
 
-def test_the_last_choice_is_omitted_if_all_rows_have_equally_many_choices():
-    assert "last choice" not in picked(("?", ["a", "b"], 0), ("?", ["c", "d"], 1))
+SPELLED = [("?", ["a red ball", "a red bell", "elephant"], 2), ("?", ["cat", "cats", "dog"], 0)]
+PICKS = {
+    "longest choice":
+        ([("?", ["ééé", "abcd", "x"], 0), ("?", ["aa", "bb", "c"], 1), ("?", ["  a  ", "bb"], 1)], [0, 0.5, 1]),
+    "most frequent choice":
+        ([("?", ["Red", "blue"], 0), ("?", ["red.", "green"], 0), ("?", ["RED", "black"], 1)], [1, 1, 0]),
+    "odd one out": (SPELLED, [1, 0]),
+    "most like the others": (SPELLED, [0, 0.5]),
+    "most words of the question":
+        ([("Is the cat red?", ["a red cat", "the cat", "dog"], 1), ("Two?", ["2", "one"], 0)], [1, 1]),
+}  # fmt: skip
+"""Rule to rows and its scores: ties are shared, case does not matter, numbers are words."""
+
+
+@pytest.mark.parametrize("rule", PICKS)
+def test_a_rule_picks_what_its_name_says(rule):
+    rows, scores = PICKS[rule]
+    assert picked(*rows)[rule] == scores
 
 
 def test_at_most_ten_positions_have_heuristics():
     scores = picked(("?", [f"choice {n}" for n in range(12)], 0), ("?", ["x", "y"], 0))
     assert [name for name in scores if name.startswith("choice ")] == [f"choice {letter}" for letter in "ABCDEFGHIJ"]
-
-
-def test_length_is_counted_in_characters_and_ties_are_shared():
-    scores = picked(("?", ["ééé", "abcd", "x"], 0), ("?", ["aa", "bb", "c"], 1), ("?", ["  a  ", "bb"], 1))
-    assert scores["longest choice"] == [0, 0.5, 1]
-    assert scores["shortest choice"] == [0, 0, 0]
-
-
-def test_frequencies_ignore_case():
-    scores = picked(("?", ["Red", "blue"], 0), ("?", ["red.", "green"], 0), ("?", ["RED", "black"], 1))
-    assert scores["most frequent choice"] == [1, 1, 0]
-    assert scores["least frequent choice"] == [0, 0, 1]
-
-
-def test_the_odd_one_out_is_spelled_unlike_the_others():
-    scores = picked(("?", ["a red ball", "a red bell", "elephant"], 2), ("?", ["cat", "cats", "dog"], 0))
-    assert scores["odd one out"] == [1, 0]
-    assert scores["most like the others"] == [0, 0.5]
-
-
-def test_the_words_of_the_question_are_counted_for_each_choice():
-    scores = picked(("Is the cat red?", ["a red cat", "the cat", "dog"], 1), ("Two?", ["2", "one"], 0))
-    assert scores["most words of the question"] == [1, 1]
 
 
 def test_heuristics_without_preferences_are_omitted():

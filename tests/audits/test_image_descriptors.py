@@ -2,17 +2,15 @@
 
 import io
 import re
-import struct
-import zlib
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from hf_vqa_mc.audits.image_descriptors import DIMENSIONS, image_descriptors
-from hf_vqa_mc.audits.probes.features import CLUSTERS, image_groups
+from hf_vqa_mc.audits.probes.features import CLUSTERS
 from hf_vqa_mc.errors import InputError
-from tests.audits.planted import split_of, table_of
+from tests.audits.planted import context_of, planted, split_of, table_of
 
 
 class Kept:
@@ -37,16 +35,6 @@ def picture(colour, kind="PNG", mode="RGB"):
     return file.getvalue()
 
 
-def bomb():
-    """A PNG whose header promises 900 million pixels."""
-
-    def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    header = struct.pack(">IIBBBBB", 30_000, 30_000, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
-
-
 def test_each_image_is_read_once_and_images_that_look_alike_are_near():
     images = Kept([picture("red"), picture("red"), picture("blue"), picture((250, 0, 0), "JPEG")])
     vectors, missing = image_descriptors(split_with(images, ["r", "r", "b", "r2"]))
@@ -60,20 +48,16 @@ def test_each_image_is_read_once_and_images_that_look_alike_are_near():
 
 
 def test_broken_huge_and_missing_images_are_counted_and_get_the_mean():
-    of_row = [picture("red"), picture("blue", mode="RGBA"), b"no image", picture("red")[:60], bomb(), None, b""]
+    of_row = [picture("red"), picture("blue", mode="RGBA"), b"no image", picture("red")[:60], None, b""]
     of_row.append(InputError("cannot be read"))
     steps = []
     vectors, missing = image_descriptors(
         split_with(Kept(of_row), [str(row) for row in range(len(of_row))]), lambda *step: steps.append(step)
     )
-    assert missing == "6 could not be read (the first has image_id '2'), 0 were not sampled"
+    assert missing == "5 could not be read (the first has image_id '2'), 0 were not sampled"
     for row in range(2, len(of_row)):
         np.testing.assert_allclose(vectors[row], vectors[:2].mean(axis=0), atol=1e-6)
-    assert steps[-1] == ("images", 8, 8)
-
-
-POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n%%EOF\n"
-"""For which PIL would start another program."""
+    assert steps[-1] == ("images", 7, 7)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +65,6 @@ POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n%
     [
         (None, "is recognised as images"),
         (Kept([b"broken"]), "none of the 1 images of .* can be read"),
-        (Kept([POSTSCRIPT]), "none of the 1 images of .* can be read"),
     ],
 )
 def test_splits_without_readable_images_have_no_descriptors(images, reason):
@@ -90,11 +73,8 @@ def test_splits_without_readable_images_have_no_descriptors(images, reason):
     assert re.search(reason, why)
 
 
-def test_surplus_images_are_counted():
-    of_row = [picture((row, 0, 0)) for row in range(20)]
-    vectors, missing = image_descriptors(split_with(Kept(of_row), [str(row) for row in range(20)]), most=5)
-    assert missing == "0 could not be read, 15 were not sampled"
-    assert np.isfinite(vectors).all()
+def image_groups(vectors):
+    return context_of(planted("none", 0.0, len(vectors), 0)[0], vectors=vectors).features._image
 
 
 def test_images_that_look_alike_are_in_one_cluster():
@@ -102,7 +82,7 @@ def test_images_that_look_alike_are_in_one_cluster():
     kind = rng.integers(4, size=800)
     vectors = (20 * np.eye(4, 10)[kind] + rng.normal(size=(800, 10))).astype(np.float32)
     vectors[:3] = np.nan
-    found = image_groups(vectors, seed=0)
+    found = image_groups(vectors)
     rough = found[0][3:, 0]
     assert all(len(np.unique(kind[3:][rough == cluster])) == 1 for cluster in np.unique(rough))
     assert (found[0][:3] == -1).all()
@@ -110,7 +90,7 @@ def test_images_that_look_alike_are_in_one_cluster():
 
 
 def test_identical_images_have_no_clusters():
-    found = image_groups(np.ones((50, 6), np.float32), seed=0)
+    found = image_groups(np.ones((50, 6), np.float32))
     assert (found[0] == -1).all()
     assert found[0].shape == (50, len(CLUSTERS))
     assert not found[1].any()

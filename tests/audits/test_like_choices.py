@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from hf_vqa_mc.audits.probes.priors import MOST_CHOICES, PRIORS
+from hf_vqa_mc.audits.probes.priors import PRIORS
 from hf_vqa_mc.text.wordnet import load_wordnet
 from tests.audits.planted import HEURISTICS, MODELS, context_of, planted, ran, with_columns
 
@@ -93,9 +93,3 @@ def test_labels_of_a_fold_do_not_change_its_predictions():
     found = ran(context_of(rows(texts, labels), folds=folds), PRIORS[2:])[0][NAME].scores
     assert found[folds == 2].mean() < 0.1
     assert found[folds != 2].mean() > 0.9
-
-
-def test_choices_without_words_and_very_many_choices_are_allowed():
-    wide = [["", "!", *(f"w{row}x{number}" for number in range(MOST_CHOICES))] for row in range(20)]
-    assert score(rows(wide, [0] * 20)) == pytest.approx(1 / (MOST_CHOICES + 2))
-    assert score(rows([["", "?", "!"]] * 20, [0] * 20)) >= 0

@@ -1,4 +1,4 @@
-"""A probe from outside the package is audited, reported and compared with ``--fail-above`` without further edits."""
+"""A probe, a figure and a check from outside the package are run and reported without further edits."""
 
 import html
 import json
@@ -8,10 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
+from hf_vqa_mc.audits.checks import CHECKS
+from hf_vqa_mc.audits.checks.check import ERROR, Check
+from hf_vqa_mc.audits.figures import FIGURES, Figure, Found
 from hf_vqa_mc.audits.probes import PROBES, Probe
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.cli import app
 from hf_vqa_mc.errors import python_names
+from tests.audits import frames
 
 FITTED, COUNTED = "answers that start with a", "letters of the alphabet"
 
@@ -86,3 +90,35 @@ def test_it_is_audited_shown_and_fails_above_a_limit(probes, benchmark, tmp_path
     assert done.exit_code == 3
     assert COUNTED in done.stdout.partition("above 30 points: ")[2]
     assert FITTED not in done.stdout  # its setting switches it off
+
+
+@pytest.fixture
+def added():
+    def question_marks(data):
+        marks = [text.count("?") for text in data.questions.texts]
+        return Found({"question marks": sum(marks)}, {"text": data.questions.texts, "marks": marks})
+
+    def unasked(linted):
+        asked = np.array([text.endswith("?") for text in linted.data.questions.texts])
+        rows = np.flatnonzero(~asked[linted.data.questions.codes])
+        return linted.issues(rows, ["no question mark"] * len(rows))
+
+    FIGURES.add(Figure("marks", "Question marks", "", "Question marks.", question_marks, ("bars", "text", "marks")))
+    CHECKS.add(Check("unasked", ERROR, "the question has no question mark", "add it", unasked))
+    yield
+    del FIGURES["marks"], CHECKS["unasked"]
+
+
+def test_a_new_figure_is_described_drawn_and_written(added, tmp_path):
+    result = vm.describe(frames.benchmark(5), output=tmp_path / "out", figures="marks")
+    assert result.to_pandas().to_numpy().tolist() == [["marks", "question marks", 5]]
+    assert "Question marks" in (tmp_path / "out" / "report.html").read_text()
+    assert {path.name for path in (tmp_path / "out" / "figures").iterdir()} == {"marks.svg", "marks.csv"}
+
+
+def test_a_new_check_is_run(added):
+    data = frames.benchmark(5)
+    data.loc[3, "question"] = "Say what this is"
+    result = vm.lint(data)
+    assert result.exit_code == 3
+    assert result.to_pandas()["detail"].tolist()[0] == "no question mark"

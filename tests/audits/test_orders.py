@@ -20,21 +20,13 @@ def test_labels_that_follow_the_row_number_are_found(period):
     assert found["row number"] > 0.95
 
 
-def test_rows_sorted_by_their_label_are_found():
+def test_labels_that_follow_blocks_ids_or_types_are_found():
     table = planted("none", 0.0, 300, 0)[0]
     assert scores(with_columns(table, label=np.arange(300) * 4 // 300))["block of rows"] > 0.9
-
-
-def test_question_ids_that_end_in_the_label_are_found():
-    table = planted("none", 0.0, 300, 0)[0]
-    ids = [f"q{row}-{'ABCD'[label]}" for row, label in enumerate(table["label"].to_pylist())]
-    assert scores(with_columns(table, question_id=ids))["question id"] > 0.95
-
-
-def test_question_types_that_give_the_position_are_found():
-    table = planted("none", 0.0, 300, 0)[0]
-    types = [f"type {label}" for label in table["label"].to_pylist()]
-    assert scores(with_columns(table, question_type=types))["question type"] > 0.95
+    labels = table["label"].to_pylist()
+    ids = [f"q{row}-{'ABCD'[label]}" for row, label in enumerate(labels)]
+    found = scores(with_columns(table, question_id=ids, question_type=[f"type {label}" for label in labels]))
+    assert min(found["question id"], found["question type"]) > 0.95
 
 
 def inserted(key, texts, rows=400):
@@ -81,8 +73,3 @@ def test_labels_of_a_fold_do_not_change_its_predictions():
     found = ran(context, ORDERS[:1])[0]["row number"].scores
     assert found[folds == 2].max() == 0.0
     assert found[folds != 2].mean() > 0.95
-
-
-def test_random_labels_are_hardly_predicted():
-    gains = [value - 0.25 for seed in range(20) for value in scores(planted("none", 0.0, 300, seed)[0]).values()]
-    assert abs(np.mean(gains)) < 0.02

@@ -128,30 +128,6 @@ def test_a_number_that_is_counted_from_labels_never_holds_the_rows_own():
     np.testing.assert_array_equal(*found)
 
 
-@pytest.mark.slow
-def test_chances_sum_to_one_and_what_is_no_choice_has_none():
-    table = pa.table(
-        {
-            "question": ["what is it", "is it 2", "how many or few", "?"] * 6,
-            "choices": [["a"], ["yes", "no"], ["1", "two", "3 <b>", "", "all of the above"], ["x", "y", "z"]] * 6,
-            "label": [0, 1, 4, 2] * 6,
-        }
-    )
-    context = context_of(table, folds=np.arange(24) % 5, probe_rows=10)
-    for shortcut in ran(context, MODELS)[0].values():
-        assert shortcut.probabilities.shape == context.rows.texts.shape
-        np.testing.assert_allclose(shortcut.probabilities.sum(axis=1), 1)
-        assert (shortcut.probabilities[~context.rows.valid] == 0).all()
-        assert (shortcut.scores[::4] == 1).all()  # rows of one choice
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_answers():
-    first, again = (audited("length", 0.3, 200, 0)[0] for _ in range(2))
-    for name, shortcut in first.items():
-        np.testing.assert_array_equal(shortcut.probabilities, again[name].probabilities)
-
-
 texts = st.text(st.sampled_from("ab 2.<\0é'"), max_size=6)
 some_rows = st.lists(
     st.tuples(texts, st.lists(texts, min_size=1, max_size=4), st.integers(0, 3), st.integers(0, 4)),

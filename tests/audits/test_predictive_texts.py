@@ -4,10 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.closed_sets import mean_probabilities
 from hf_vqa_mc.audits.findings import predictive_texts
 from hf_vqa_mc.audits.rows import number_rows
-from hf_vqa_mc.audits.shortcut import Prediction, ProbeInputs
 from tests.audits.planted import planted
 
 
@@ -68,19 +66,3 @@ def test_unbiased_data_has_hardly_any_predictive_texts():
         found = predictive_texts(number_rows({"test": table})["test"])
         words += bool(found["words"] or found["choices"])
     assert words <= 2
-
-
-def shortcut(sees, values):
-    return Prediction(
-        np.ones(len(values)), np.array(values, float), name=f"{sees} {values}", sees=sees, sentence="sees"
-    )
-
-
-def test_bias_is_the_mean_of_the_probes_that_see_question_and_choices():
-    found = [
-        shortcut(ProbeInputs.CHOICES, [[0.9, 0.1], [0.9, 0.1]]),
-        shortcut(ProbeInputs.QUESTION, [[0.2, 0.8], [0.6, 0.4]]),
-        shortcut(ProbeInputs.QUESTION, [[0.4, 0.6], [1.0, 0.0]]),
-    ]
-    assert mean_probabilities(found, ProbeInputs.QUESTION)[:, 0].tolist() == pytest.approx([0.3, 0.8])
-    assert mean_probabilities(found, ProbeInputs.IMAGE) is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hf_vqa_mc.audits.probes.models import PAIR_MODELS, SET_MODELS
 from hf_vqa_mc.audits.probes.set_network import Inputs, _WeightedSums, trained_odds
 from hf_vqa_mc.audits.shortcut import ProbeInputs
-from tests.audits.planted import context_of, ran, table_of, with_columns
+from tests.audits.planted import context_of, ran, table_of
 
 CHOICES, QUESTION, IMAGE, EVERYTHING = SET_MODELS
 
@@ -49,12 +49,6 @@ def test_the_choice_between_the_others_is_found_only_by_the_choices_together(tra
     assert accuracy(context, CHOICES) > 0.9
     logistic = next(probe for probe in PAIR_MODELS if probe.sees is ProbeInputs.CHOICES)
     assert accuracy(context, logistic) < 0.7  # half of the texts preferred to their neighbours
-
-
-def test_random_labels_of_the_training_split_give_chance(trained):
-    train = centres(1500, 1)
-    train = with_columns(train, label=np.random.default_rng(2).integers(3, size=1500))
-    assert accuracy(context_of(centres(1000, 0), train), CHOICES) == pytest.approx(1 / 3, abs=0.1)
 
 
 def unseen(rows, seed):
@@ -114,13 +108,6 @@ def test_training_ends_at_the_time_limit(monkeypatch):
     found, (not_run,) = ran(context, [CHOICES])
     assert not found
     assert not_run.reason == "the time limit was reached in training"
-
-
-def test_rows_of_one_choice_and_texts_without_letters_have_scores():
-    rows = table([["", "?"], ["x"], ["a", "b", "c"]] * 20, [1, 0, 2] * 20, ["", "?", "what is"] * 20)
-    scores = ran(context_of(rows, rows), [QUESTION])[0][QUESTION.name].scores
-    assert ((scores >= 0) & (scores <= 1)).all()
-    assert (scores[1::3] == 1).all()
 
 
 @pytest.mark.slow

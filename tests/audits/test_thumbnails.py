@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageEnhance
 
-from hf_vqa_mc.audits.checks.thumbnails import similar, thumbnail
+from hf_vqa_mc.audits.checks.check import similar, thumbnail
 from hf_vqa_mc.io.progress import silent
 
 
@@ -54,7 +54,7 @@ def test_copies_of_photographs_resemble_these(photographs, copy):
 
 @pytest.mark.slow
 def test_different_photographs_do_not(photographs, monkeypatch):
-    monkeypatch.setattr("hf_vqa_mc.audits.checks.thumbnails.SIMILAR", 0.0)
+    monkeypatch.setattr("hf_vqa_mc.audits.checks.check.SIMILAR", 0.0)
     assert len(photographs) == 569
     thumbnails = dict(enumerate(map(thumbnail, photographs)))
     highest = 0.0

@@ -188,9 +188,9 @@ def test_the_remedy_command_without_images_is_a_repair_and_names_no_folder(tmp_p
         "the fewest decoys"  # one answer is correct in most rows, so few of them fit into closed sets
     )
     assert step.command.endswith("b.jsonl --output b-remedied.jsonl")
-    given = {"label_from": 0, "columns": {"question_type": "kind"}, "word_vectors": "corpus", "seed": 2}
+    given = {"label_from": 0, "columns": {"question_type": "kind"}, "seed": 2}
     *_, other = hf_vqa_mc.audit(tmp_path / "b.jsonl", probes=False, **given).report()
-    assert "b.jsonl --label-from 0 --columns question_type=kind --word-vectors corpus --seed 2" in other.command
+    assert "b.jsonl --label-from 0 --columns question_type=kind --seed 2" in other.command
     assert str(tmp_path) not in (tmp_path / "audit" / "report.html").read_text("utf-8")
     assert "hf_vqa_mc.remedy(dataset, output='dataset-remedied')" in repr(hf_vqa_mc.audit(rows, probes=False))
 

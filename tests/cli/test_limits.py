@@ -37,7 +37,7 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.param(("audit", "rows.csv.gz", "--no-probes"), marks=pytest.mark.slow),
         pytest.param(("audit", "lines.jsonl.gz", "--no-probes"), marks=pytest.mark.slow),
         pytest.param(("audit", "spaces.json.gz", "--no-probes"), marks=pytest.mark.slow),
-        ("audit", "small.csv", "--word-vectors", "one_line.txt.gz"),
+        ("remedy", "small.csv", "--variant", "qou", "--word-vectors", "one_line.txt.gz", "--output", "new.csv"),
     ],
 )
 def test_gigabytes_in_three_megabytes_end_in_one_line(arguments: tuple[str, ...], bombs: Path) -> None:

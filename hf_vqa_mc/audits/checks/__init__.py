@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, Issues, Linted, read_linted
+from hf_vqa_mc.audits.checks.check import SEVERITIES, Check, Issues, read_linted
 from hf_vqa_mc.audits.checks.rows import LEAKS, ROWS, TEXTS
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.files import file_form, read_file
@@ -76,8 +76,15 @@ def lint_benchmark(
     options: BenchmarkOptions, known: pa.Table | None, skip_images: bool, progress: Progress
 ) -> Linting:
     """Run all checks on all splits, or on the ``split`` of the options; ``known`` issues are left out."""
-    linted = read_linted(options, progress, skip_images)
-    issues = _issues(linted)
+    linted, parts = read_linted(options, progress, skip_images), list[pa.Table]()
+    for done, check in enumerate(_ordered()):
+        progress("checks", done, len(CHECKS))
+        if found := sorted(check.find(linted), key=itemgetter(0)):
+            named = {"check": pa.repeat(check.name, len(found)), "severity": pa.repeat(check.severity, len(found))}
+            details = pa.array([detail[:DETAIL] for _, detail in found], pa.string())
+            parts.append(pa.table({**named, **linted.locations([row for row, _ in found]), "detail": details}))
+    progress("checks", len(CHECKS), len(CHECKS))
+    issues = pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
     if options.split is not None and len(issues):
         issues = issues.filter(pc.fill_null(pc.equal(issues["split"], options.split), True))
     ignored, stale = 0, list[str]()
@@ -95,19 +102,6 @@ def lint_benchmark(
     left_out = [f"split {name} was left out: {why}" for name, why in benchmark.left_out.items() if "(" not in name]
     rows = sum(table.num_rows for name, table in linted.tables.items() if options.split in (None, name))
     return Linting(benchmark.dataset, rows, benchmark.read_as, [*benchmark.notes, *left_out], issues, ignored, stale)
-
-
-def _issues(linted: Linted) -> pa.Table:
-    """The issues that all checks find, see `Linting.issues`."""
-    parts = []
-    for done, check in enumerate(_ordered()):
-        linted.progress("checks", done, len(CHECKS))
-        if found := sorted(check.find(linted), key=itemgetter(0)):
-            named = {"check": pa.repeat(check.name, len(found)), "severity": pa.repeat(check.severity, len(found))}
-            details = pa.array([detail[:DETAIL] for _, detail in found], pa.string())
-            parts.append(pa.table({**named, **linted.locations([row for row, _ in found]), "detail": details}))
-    linted.progress("checks", len(CHECKS), len(CHECKS))
-    return pa.concat_tables(parts) if parts else pa.table({name: pa.array([], pa.string()) for name in COLUMNS})
 
 
 def _ordered() -> list[Check]:

@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.checks.check import ERROR, NOTE, WARNING, WHOLE, Check, Issues, Linted
 from hf_vqa_mc.audits.figures.answers import position_test
-from hf_vqa_mc.audits.rows import BLOCKS, LEAST_ROWS, PERIODS, row_blocks
-from hf_vqa_mc.audits.texts import Column, grouped, official_texts, pairs, unpaired
+from hf_vqa_mc.audits.rows import (
+    BLOCKS,
+    LEAST_ROWS,
+    PERIODS,
+    Column,
+    grouped,
+    official_texts,
+    pairs,
+    row_blocks,
+    unpaired,
+)
 from hf_vqa_mc.data.cells import as_text, is_text
 from hf_vqa_mc.data.names import ANSWERS, IMAGE_ID, IMAGE_PATH, QUESTION, QUESTION_ID, ROW_NUMBER, named
 from hf_vqa_mc.data.questions import letter
@@ -55,7 +64,6 @@ def _faulty(kind: str, linted: Linted) -> Issues:
 
 
 def _without_choices(linted: Linted) -> Issues:
-    """Rows without choices, in splits whose other rows have some."""
     every = np.concatenate([linted.tables[split.name][ROW_NUMBER].to_numpy() for split in linted.splits])
     return [(row, "") for row in np.setdiff1d(every, [*linted.rows, *(one.row for one in linted.faulty)]).tolist()]
 
@@ -117,7 +125,6 @@ def _unbalanced(linted: Linted) -> Issues:
 
 
 def _images(is_missing: bool, linted: Linted) -> Issues:
-    """Rows whose image is missing, or cannot be decoded."""
     return _of_images(linted, {code: one.problem for code, one in linted.images.items()
                                if one.problem and one.is_missing == is_missing})  # fmt: skip
 
@@ -130,7 +137,6 @@ def _repeated_images(linted: Linted) -> Issues:
 
 
 def _of_images(linted: Linted, details: dict[int, str]) -> Issues:
-    """The rows with these images."""
     codes = linted.data.images.codes
     rows = np.flatnonzero(np.isin(codes, list(details)))
     return linted.issues(rows, map(details.__getitem__, codes[rows].tolist()))
@@ -189,25 +195,22 @@ def in_texts(hits: Hits, where: tuple[str, ...], linted: Linted) -> Issues:
 
 
 def _blank_texts(linted: Linted) -> Issues:
-    """White space only, and empty questions, which have no code."""
     yield from in_texts(partial(matches, r"^[\s\pZ]*$"), BOTH, linted)
-    yield from linted.issues(linted.data.questions.codes < 0, repeat("question ''"))
+    yield from linted.issues(linted.data.questions.codes < 0, repeat("question ''"))  # empty ones have no code
 
 
 def _marked_up(column: Column) -> NDArray[np.bool_]:
     return matches(MARKUP, Column(pc.replace_substring_regex(column.distinct, IMAGE_MARK, ""), column.codes))
 
 
-def _mojibake(column: Column) -> NDArray[np.bool_]:
-    return np.array(["\ufffd" in text or is_mojibake(text) for text in column.texts], np.bool_)
-
-
 def is_mojibake(text: str) -> bool:
-    """Whether a text is UTF-8 that was read as Windows-1252.
+    """Whether a text is UTF-8 that was read as Windows-1252, or has replacement characters.
 
     >>> is_mojibake("cafÃ©"), is_mojibake("café")
     (True, False)
     """
+    if "\ufffd" in text:
+        return True
     try:
         return text.encode("cp1252").decode("utf-8") != text
     except UnicodeError:
@@ -266,7 +269,8 @@ TEXTS = (
           "remove the letters from the texts", _letters),
     Check("markup", WARNING, "HTML tags or entities", "convert to plain text", partial(in_texts, _marked_up, BOTH)),
     Check("mojibake", WARNING, "UTF-8 text that was read in another encoding",
-          'text.encode("cp1252").decode("utf-8") restores most', partial(in_texts, _mojibake, BOTH)),
+          'text.encode("cp1252").decode("utf-8") restores most',
+          partial(in_texts, lambda column: np.array([*map(is_mojibake, column.texts)], np.bool_), BOTH)),
     Check("control_characters", WARNING, "control characters, zero-width spaces or bidirectional overrides",
           "remove them", partial(in_texts, partial(matches, CONTROL), BOTH)),
     Check("spaces", NOTE, "leading, trailing or double spaces, which may distinguish choices", "strip the texts",
@@ -337,7 +341,6 @@ def _similar_questions(linted: Linted) -> Issues:
 
 
 def _columns(linted: Linted) -> Iterator[tuple[str, Column]]:
-    """The other columns of text and integers."""
     for name in linted.own_columns:
         parts = [split.original[name] for split in linted.splits]
         if all(is_text(one.type) or pa.types.is_integer(one.type) for one in parts) and not named(

@@ -22,7 +22,7 @@ from hf_vqa_mc.audits.figures.figure import (
     value_counts,
 )
 from hf_vqa_mc.audits.figures.questions import by_beginning, lengths
-from hf_vqa_mc.audits.texts import Column, pairs, unpaired
+from hf_vqa_mc.audits.rows import Column, pairs, unpaired
 from hf_vqa_mc.sources.open_ended import entropy
 from hf_vqa_mc.text.normalisation import YES_NO
 from hf_vqa_mc.text.wordnet import load_wordnet
@@ -253,7 +253,6 @@ def reasoning(data: Data) -> Found:
 
 
 def _crossed(name: str, title: str, source: str, sentence: str, kinds: tuple[str, str], *chart: str) -> Figure:
-    """A figure of two kinds of types."""
 
     def compute(data: Data) -> Found:
         if not data.named_types.keys() >= {*kinds}:
@@ -265,17 +264,7 @@ def _crossed(name: str, title: str, source: str, sentence: str, kinds: tuple[str
     return Figure(name, title, source, sentence, compute, chart)
 
 
-def _types(what: str, source: str) -> Figure:
-    """The table of types."""
-    return Figure(
-        f"{what.replace(' ', '_')}s", f"{what.capitalize()}s", source,
-        "Questions, different answers, most frequent answer and entropy of the answers (bits) of each.",
-        lambda data: types(data.named_types[what], data), ("bars", "type", "share"), (what,),
-    )  # fmt: skip
-
-
 def _answers_by(what: str, column: Callable[[Data], Column], *needs: str) -> Figure:
-    """The answers of each type."""
     names = ("type", "answer", "questions", "share")
     return Figure(
         f"answers_by_{what.replace(' ', '_')}", f"Answers by {what}",
@@ -287,8 +276,11 @@ def _answers_by(what: str, column: Callable[[Data], Column], *needs: str) -> Fig
 
 
 def _of_types(what: str, source: str) -> tuple[Figure, Figure]:
-    """The table of types, and their answers."""
-    return _types(what, source), _answers_by(what, lambda data: data.named_types[what], what)
+    return Figure(
+        f"{what.replace(' ', '_')}s", f"{what.capitalize()}s", source,
+        "Questions, different answers, most frequent answer and entropy of the answers (bits) of each.",
+        lambda data: types(data.named_types[what], data), ("bars", "type", "share"), (what,),
+    ), _answers_by(what, lambda data: data.named_types[what], what)  # fmt: skip
 
 
 @figure("Entropy of the answers by beginning", "Goyal et al. 2017, section 3", ("bars", "type", "entropy"),
@@ -330,9 +322,8 @@ def position_test(labels: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[
     most = int(sizes.max())
     by_size = np.bincount(sizes, minlength=most + 1)[1:] / np.arange(1, most + 1)
     expected: NDArray[np.float64] = np.cumsum(by_size[::-1])[::-1]
-    counts = np.bincount(labels, minlength=most)
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    return expected, statistic, float(stats.chi2.sf(statistic, most - 1))
+    found = stats.chisquare(np.bincount(labels, minlength=most), expected)
+    return expected, float(found.statistic), float(found.pvalue)
 
 
 @figure("Positions of the target", "Pearson's chi-square test", ("bars", "position", "share"), ("choices", "order"))

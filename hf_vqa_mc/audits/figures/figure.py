@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hf_vqa_mc.audits.texts import Column, Lists, no_lists, pairs
+from hf_vqa_mc.audits.rows import Column, Lists, no_lists, pairs
 from hf_vqa_mc.data.benchmark import Benchmark
 from hf_vqa_mc.data.cells import as_array, as_lists, as_mask, as_text, is_list, is_text
 from hf_vqa_mc.data.loading import NoChoices, open_tables
@@ -76,7 +76,6 @@ class Data:
 
     def lacks(self, what: str) -> str:
         """Why figures that need this, or types of this name, do not apply; "" if they do."""
-        unknown = "the file of captions has none of the dataset's images" if self.captions else ""
         applies, why = {
             **{name: (name in self.named_types, f"there are no {name}s") for name in (*TYPES, *NESTED)},
             "questions": (self.questions.different, "all questions are empty"),
@@ -89,11 +88,10 @@ class Data:
             "kinds": (len(self.choice_kinds.lengths), "choices have no kinds"),
             "images": (self.images.different, "rows have no images"),
             "splits": (self.splits.different > 1, "there is one split"),
-            "captions": (
-                any(one.valid.any() for one in self.captions),
-                unknown or "no captions are given (--captions FILE)",
-            ),
-        }[what]
+            "captions": (any(one.valid.any() for one in self.captions),
+                         "the file of captions has none of the dataset's images" if self.captions
+                         else "no captions are given (--captions FILE)"),
+        }[what]  # fmt: skip
         return "" if applies else why
 
     @cached_property

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.figures.figure import Data, Found, Number, Share, distribution, figure, share, table
-from hf_vqa_mc.audits.texts import Column, Tree, Words
+from hf_vqa_mc.audits.rows import Column, Tree, Words
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.text.wordnet import load_wordnet
 
@@ -213,7 +213,6 @@ def word_classes(words: Words) -> NDArray[np.int64]:
 
 
 def _possible(word: str) -> list[bool]:
-    """The classes that a word may be of."""
     closed, verbs = _lists()
     wordnet = load_wordnet()
     if not word[0].isalpha():  # a number

@@ -11,11 +11,10 @@ import scipy
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.closed_sets import Part
-from hf_vqa_mc.audits.rows import ShuffledRows
+from hf_vqa_mc.audits.rows import ShuffledRows, Words
 from hf_vqa_mc.audits.shortcut import ProbeInputs
 from hf_vqa_mc.audits.similar_choices import trigram_codes
-from hf_vqa_mc.audits.texts import Words
-from hf_vqa_mc.decoys.candidates import MISSING, starts
+from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.decoys.statistics import NEVER_SEEN
 from hf_vqa_mc.text.many_texts import comparable_texts, numbered_words, word_lists
 from hf_vqa_mc.text.normalisation import SMALL_NUMBERS, words
@@ -52,13 +51,11 @@ def compared(name: str, column: NDArray[np.float32], rows: ShuffledRows) -> Colu
 
     The latter are divided by the number of ties.
     """
-    row, sizes = rows.valid.nonzero()[0], np.repeat(rows.sizes, rows.sizes)
-    order = np.lexsort((column, row))
-    is_first = np.append(True, (np.diff(row[order]) > 0) | (np.diff(column[order]) > 0))  # of equal values of a row
-    first = np.flatnonzero(is_first)
-    ties, (below, same) = np.diff(first, append=len(row)), np.empty((2, len(row)), np.int64)
-    below[order] = np.repeat(first, ties) - starts(rows.sizes)[row]
-    same[order] = np.repeat(ties, ties)
+    import pandas as pd
+
+    by_row, sizes = pd.Series(column).groupby(rows.valid.nonzero()[0]), np.repeat(rows.sizes, rows.sizes)
+    lowest, highest = (by_row.rank(method=one).to_numpy() for one in ("min", "max"))
+    below, same = lowest - 1, highest - lowest + 1
     found = {
         f"rank of {name}": (below + (same - 1) / 2) / np.maximum(sizes - 1, 1),
         f"highest {name}": (below + same == sizes) / same,
@@ -102,7 +99,6 @@ def _of_text(text: str, found: Sequence[str], length: int) -> dict[str, float]:
 
 
 def _of_question(question: Sequence[str]) -> dict[str, float]:
-    """Features of a question from its words."""
     return {
         "words asked": np.log1p(len(question)),
         "asks how many": "how" in question and "many" in question[question.index("how") + 1 :][:1],
@@ -113,7 +109,6 @@ def _of_question(question: Sequence[str]) -> dict[str, float]:
 
 
 def _stacked(found: Iterable[dict[str, float]], number: NDArray[np.int64]) -> Columns:
-    """The features of texts as columns of the texts with these numbers."""
     listed = list(found)
     return {name: np.array([one[name] for one in listed], np.float32)[number] for name in listed[0]}
 
@@ -137,32 +132,6 @@ def _blocks(row: NDArray[np.int64]) -> list[slice]:
     return [slice(int(low), int(high)) for low, high in pairwise(bounds) if high > low]
 
 
-def image_groups(vectors: NDArray[np.float32], seed: int) -> ImageGroups:
-    """Cluster images and compute principal components; vectors (rows, dimensions) are NaN in rows without an image."""
-    from sklearn.cluster import MiniBatchKMeans
-    from sklearn.decomposition import PCA
-
-    valid = np.isfinite(vectors).all(axis=1)
-    clusters = np.full((len(vectors), len(CLUSTERS)), MISSING, np.int64)
-    directions = np.zeros((len(vectors), DIRECTIONS), np.float32)
-    given = vectors[valid].astype(np.float64)
-    if not len(given) or not np.ptp(given, axis=0).any():
-        return clusters, directions
-    rng = np.random.default_rng(seed)
-    some = given if len(given) <= FITTED_ON else given[rng.choice(len(given), FITTED_ON, replace=False)]
-    n_directions = min(DIRECTIONS, *some.shape)
-    main = PCA(n_directions, random_state=seed).fit(some)
-    scale = np.sqrt(np.maximum(main.explained_variance_, 1e-12 * main.explained_variance_[0]))
-    projected, near = main.transform(given), main.transform(some)
-    directions[valid, :n_directions] = np.clip(projected / scale, -3, 3)
-    distinct = len(np.unique(np.round(near, 6), axis=0))
-    for index, most in enumerate(CLUSTERS):
-        n_clusters = max(min(most, len(some) // ROWS_A_CLUSTER, distinct), 1)
-        groups = MiniBatchKMeans(n_clusters, random_state=seed, n_init=3, batch_size=1024).fit(near)
-        clusters[valid, index] = groups.predict(projected)
-    return clusters, directions
-
-
 def _crosses(
     own: Tokens, purpose: int, others: Tokens | None = None, values: NDArray[np.float32] | None = None
 ) -> Any:  # noqa: ANN401  sparse
@@ -173,21 +142,17 @@ def _crosses(
         for index, of_row in enumerate(others.T):
             cell = np.flatnonzero((of_choice != MISSING) & (of_row != MISSING))
             cells.append(cell)
-            columns.append(_column(of_choice[cell], of_row[cell], purpose))
+            # multiply-shift hashing (Dietzfelbinger 1996), the same on every machine
+            mixed = of_choice[cell].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= (of_row[cell].astype(np.uint64) + np.uint64(purpose << 48)) * np.uint64(0xC2B2AE3D27D4EB4F)
+            mixed ^= mixed >> np.uint64(29)
+            mixed *= np.uint64(0xBF58476D1CE4E5B9)
+            columns.append((mixed >> np.uint64(64 - 18)).astype(np.int64))
             weights.append(np.ones(len(cell)) if values is None else values[cell, index])
     cell, column, weight = np.concatenate(cells), np.concatenate(columns), np.concatenate(weights).astype(np.float32)
     # Normalise by the number of crosses, so that long and short texts have the same weight.
     weight /= np.sqrt(np.bincount(cell, minlength=len(own)).astype(np.float32))[cell]
     return scipy.sparse.csr_matrix((weight, (cell, column)), shape=(len(own), COLUMNS))
-
-
-def _column(own: Tokens, other: Tokens, purpose: int) -> Tokens:
-    """A column for each pair of tokens: multiply-shift hashing (Dietzfelbinger 1996), the same on every machine."""
-    mixed = own.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= (other.astype(np.uint64) + np.uint64(purpose << 48)) * np.uint64(0xC2B2AE3D27D4EB4F)
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    return (mixed >> np.uint64(64 - 18)).astype(np.int64)
 
 
 FIRST_WORDS = 8  # number of beginnings of the question that are contexts; the last context is the whole question
@@ -267,7 +232,6 @@ class Features:
 
     @cached_property
     def _with_question(self) -> Columns:
-        """Features of question and choice together."""
         rows = self._some
         row = rows.valid.nonzero()[0]
         used, number = np.unique(rows.texts[rows.valid], return_inverse=True)
@@ -333,14 +297,31 @@ class Features:
 
     @cached_property
     def _image(self) -> ImageGroups:
-        """The groups of the images of all rows, of which only those that are used have images."""
-        used, n_rows, vectors = self._context.used, len(self._rows), self._context.images[0]
+        """Cluster the images of the used rows and compute principal components; their vectors may be NaN."""
+        from sklearn.cluster import MiniBatchKMeans
+        from sklearn.decomposition import PCA
+
+        vectors, seed, n_rows = self._context.images[0], self._context.settings.seed, len(self._rows)
         assert vectors is not None  # noqa: S101  else no probe that sees images is run
-        clusters, directions = image_groups(vectors, self._context.settings.seed)
-        all_clusters = np.full((n_rows, clusters.shape[1]), MISSING, np.int64)
-        all_directions = np.zeros((n_rows, directions.shape[1]), np.float32)
-        all_clusters[used], all_directions[used] = clusters, directions
-        return all_clusters, all_directions
+        valid = np.isfinite(vectors).all(axis=1)
+        rows, given = self._context.used[valid], vectors[valid].astype(np.float64)
+        clusters = np.full((n_rows, len(CLUSTERS)), MISSING, np.int64)
+        directions = np.zeros((n_rows, DIRECTIONS), np.float32)
+        if not len(given) or not np.ptp(given, axis=0).any():
+            return clusters, directions
+        rng = np.random.default_rng(seed)
+        some = given if len(given) <= FITTED_ON else given[rng.choice(len(given), FITTED_ON, replace=False)]
+        n_directions = min(DIRECTIONS, *some.shape)
+        main = PCA(n_directions, random_state=seed).fit(some)
+        scale = np.sqrt(np.maximum(main.explained_variance_, 1e-12 * main.explained_variance_[0]))
+        projected, near = main.transform(given), main.transform(some)
+        directions[rows, :n_directions] = np.clip(projected / scale, -3, 3)
+        distinct = len(np.unique(np.round(near, 6), axis=0))
+        for index, most in enumerate(CLUSTERS):
+            n_clusters = max(min(most, len(some) // ROWS_A_CLUSTER, distinct), 1)
+            groups = MiniBatchKMeans(n_clusters, random_state=seed, n_init=3, batch_size=1024).fit(near)
+            clusters[rows, index] = groups.predict(projected)
+        return clusters, directions
 
     def _counted(self, sees: ProbeInputs, part: Part) -> tuple[Columns, Columns]:
         """Features counted from labels, of the training and of the test rows: log odds of P(correct | choice).
@@ -418,7 +399,6 @@ def _codes(rows: ShuffledRows, contexts: Contexts) -> NDArray[np.int64]:
 
 
 def _log_odds(likelihood: Values) -> Values:
-    """Log odds of probabilities clipped to [0.02, 0.98]."""
     bounded = np.clip(likelihood, 0.02, 0.98)
     return np.log(bounded / (1 - bounded))
 

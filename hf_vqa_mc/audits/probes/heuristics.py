@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
@@ -31,32 +31,18 @@ def _position(index: int | None, context: Context) -> Prediction | None:
 
 
 def _frequencies(context: Context) -> Values:
-    """Frequency of each choice in the split."""
     keys = context.rows.keys
     return np.bincount(keys[context.rows.valid])[keys].astype(np.float64)
 
 
 def _lengths(context: Context) -> Values:
-    """Number of characters of each choice, stripped."""
     lengths = pc.utf8_length(context.rows.vocabulary.trimmed).to_numpy()
     return np.asarray(lengths.astype(np.float64)[context.rows.texts])
 
 
-def _trimmed(context: Context) -> pa.Array:
-    """The distinct choices without surrounding spaces, in lower case."""
-    return pc.utf8_lower(context.rows.vocabulary.trimmed)
-
-
 def _punctuation(context: Context) -> Values:
-    """Whether each choice ends in punctuation."""
-    ends = pc.match_substring_regex(_trimmed(context), r"\p{P}$").to_numpy(zero_copy_only=False)
+    ends = pc.match_substring_regex(context.rows.vocabulary.trimmed, r"\p{P}$").to_numpy(zero_copy_only=False)
     return np.asarray(ends[context.rows.texts], float)
-
-
-@lru_cache(maxsize=1 << 14)
-def _script(letter: str) -> str:
-    """The first word of a letter's name, such as LATIN or FULLWIDTH; "" of other characters."""
-    return unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""
 
 
 def _script_difference(context: Context) -> Values:
@@ -66,7 +52,10 @@ def _script_difference(context: Context) -> Values:
     has_latin = pc.match_substring_regex(texts, "[A-Za-z]").to_numpy(zero_copy_only=False)
     scripts = np.where(has_latin, "LATIN", "").astype(object)
     for one in np.flatnonzero(~pc.string_is_ascii(texts).to_numpy(zero_copy_only=False)).tolist():
-        scripts[one] = " ".join(sorted(set(map(_script, rows.vocabulary.choices[one][:READ])) - {""}))
+        letters = filter(
+            str.isalpha, set(rows.vocabulary.choices[one][:READ])
+        )  # named "LATIN SMALL LETTER A" and so on
+        scripts[one] = " ".join(sorted({unicodedata.name(letter, "").split(" ")[0] for letter in letters} - {""}))
     names, codes = np.unique(scripts, return_inverse=True)
     own = np.where(rows.valid, codes[rows.texts], MISSING)
     known = rows.valid & (names != "")[own]
@@ -81,16 +70,16 @@ def _script_difference(context: Context) -> Values:
     return values
 
 
-def _numbers(texts: pa.Array) -> pa.Array:
-    """The value of each text that is a number in digits, else null."""
+def _texts_and_numbers(context: Context) -> tuple[pa.Array, pa.Array]:
+    """The distinct choices, trimmed and in lower case, and the value of each number in digits, else null."""
+    texts = pc.utf8_lower(context.rows.vocabulary.trimmed)
     digits = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
-    return pc.replace_substring(digits, "+", "").cast(pa.float64())
+    return texts, pc.replace_substring(digits, "+", "").cast(pa.float64())
 
 
 def _ranks(context: Context) -> NDArray[np.int64]:
     """The rank of each distinct choice, from 1: numbers by value, then other texts."""
-    texts = _trimmed(context)
-    numbers = _numbers(texts)
+    texts, numbers = _texts_and_numbers(context)
     found: NDArray[np.int64] = len(texts) + pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
     found[numbers.is_valid()] = pc.rank(numbers.drop_null(), tiebreaker="dense").to_numpy()
     return found
@@ -98,16 +87,14 @@ def _ranks(context: Context) -> NDArray[np.int64]:
 
 def out_of_order(context: Context) -> Prediction | None:
     """Prefer a choice without which the others are in alphabetical or numerical order, unless all choices are."""
-    if not context.split.ordered:
-        return None
-    rows = context.rows
-    in_order = _ranks(context)
+    rows, in_order = context.rows, _ranks(context)
     row, column = rows.valid.nonzero()
     of_rows = np.full(rows.texts.shape, MISSING, np.int64)
     of_rows[row, rows.positions[row, column]] = in_order[rows.texts[row, column]]
     descending = np.where(of_rows == MISSING, MISSING, 2 * len(in_order) - of_rows)
     breaks = _breaks(of_rows, rows.sizes) | _breaks(descending, rows.sizes)
-    return context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
+    found = context.prefer(np.take_along_axis(breaks, np.maximum(rows.positions, 0), axis=1))
+    return found if context.split.ordered else None
 
 
 def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -124,9 +111,9 @@ def _breaks(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bo
 
 def _nearness_to_median(context: Context) -> Values:
     """Minus the distance of each number from the median of the row's numbers; rows with fewer than three have none."""
-    rows, texts = context.rows, _trimmed(context)
+    rows, (texts, digits) = context.rows, _texts_and_numbers(context)
     spelt = pc.index_in(texts, pa.array(SMALL_NUMBERS, pa.large_string()))
-    of_texts = pc.fill_null(pc.coalesce(_numbers(texts), spelt.cast(pa.float64())), np.nan).to_numpy()
+    of_texts = pc.fill_null(pc.coalesce(digits, spelt.cast(pa.float64())), np.nan).to_numpy()
     numbers = np.where(rows.valid, of_texts[rows.texts], np.nan)
     several, values = np.flatnonzero((~np.isnan(numbers)).sum(axis=1) > 2), np.zeros(numbers.shape)
     distances = np.abs(numbers[several] - np.nanmedian(numbers[several], axis=1, keepdims=True))
@@ -135,7 +122,6 @@ def _nearness_to_median(context: Context) -> Values:
 
 
 def _nearness_to_mean_length(context: Context) -> Values:
-    """Minus the distance of each length from the mean length of the row's choices."""
     rows, own = context.rows, _lengths(context)
     mean = np.where(rows.valid, own, 0).sum(axis=1, keepdims=True) / rows.sizes[:, None]
     return np.asarray(-np.abs(own - mean))

@@ -113,8 +113,8 @@ def _set_odds(sees: ProbeInputs, context: Context, part: Part) -> Odds:
     return set_odds(sees, context, part)
 
 
-JUDGES = "judges the choices together by neural networks"
 SET_MODELS = tuple(
-    trained_probe("set network", sees, JUDGES, partial(_set_odds, sees), cost=SET_COST, one_thread=True)
+    trained_probe("set network", sees, "judges the choices together by neural networks", partial(_set_odds, sees),
+                  cost=SET_COST, one_thread=True)
     for sees in ProbeInputs
-)
+)  # fmt: skip

@@ -164,7 +164,6 @@ def _kinds_of_groups(rows: Rows) -> Iterator[tuple[NDArray[np.int32], Categories
 
 
 def _one_hot(categories: NDArray[np.integer], size: int | None = None) -> Categories:
-    """One category of each text, or MISSING."""
     (texts,) = (categories != MISSING).nonzero()
     shape = (len(categories), int(categories.max(initial=0)) + 1 if size is None else size)
     return scipy.sparse.csr_matrix((np.ones(len(texts), np.bool_), (texts, categories[texts])), shape=shape)

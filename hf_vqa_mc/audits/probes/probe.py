@@ -3,8 +3,8 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -200,35 +200,27 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Predicti
         vectors, missing = context.images
         not_run += missing
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]
-    with _started(context, [one for one in wanted if one.one_thread]) as started:
-        for index, probe in enumerate(wanted):
-            context.progress("probes", index, len(wanted))
-            context.running = probe.name
-            try:
-                made = started[probe.name].result() if probe.one_thread else probe.run(context)
-            except Skipped as reason:
-                not_run.append(NotRun(probe.name, str(reason)))
-                continue
-            if made is not None:
-                shared = ("name", "sees", "sentence", "trained", "fitted")
-                found.append(replace(made, **{name: getattr(probe, name) for name in shared}))
+    parallel, own, limit = [one for one in wanted if one.one_thread], copy(context), contextlib.nullcontext
+    own.progress = silent
+    if parallel:
+        from hf_vqa_mc.decoys.propensity_model import one_thread as limit
+
+        _ = context.shuffled  # is computed once, before the threads start
+    with limit(), ThreadPoolExecutor(n_threads()) as pool:
+        started = {one.name: pool.submit(one.run, own) for one in parallel}
+        try:
+            for index, probe in enumerate(wanted):
+                context.progress("probes", index, len(wanted))
+                context.running = probe.name
+                try:
+                    made = started[probe.name].result() if probe.one_thread else probe.run(context)
+                except Skipped as reason:
+                    not_run.append(NotRun(probe.name, str(reason)))
+                    continue
+                if made is not None:
+                    shared = ("name", "sees", "sentence", "trained", "fitted")
+                    found.append(replace(made, **{name: getattr(probe, name) for name in shared}))
+        finally:
+            own.started = -math.inf  # the time limit is over: probes that still run are stopped
     context.progress("probes", len(wanted), len(wanted))
     return found, not_run
-
-
-@contextlib.contextmanager
-def _started(context: Context, probes: list[Probe]) -> Iterator[dict[str, "Future[Prediction | None]"]]:
-    """Run probes in threads; those that are still running in the end are stopped."""
-    if not probes:
-        yield {}
-        return
-    from hf_vqa_mc.decoys.propensity_model import one_thread
-
-    _ = context.shuffled  # is computed once, before the threads start
-    own = copy(context)
-    own.progress = silent
-    with one_thread(), ThreadPoolExecutor(n_threads()) as pool:
-        try:
-            yield {one.name: pool.submit(one.run, own) for one in probes}
-        finally:
-            own.started = -math.inf  # the time limit is over

@@ -96,8 +96,7 @@ class _Embedding(nn.Module):
         self.features = torch.from_numpy(bags.indices.astype(np.int64))
         self.weights = torch.from_numpy(bags.data)
         self.table = nn.Parameter(torch.randn(max(bags.shape[1], 1), dimensions, generator=generator) * deviation)
-        self.gradient = torch.empty_like(self.table)
-        self.dropout = _Dropout(dropout, generator)
+        self.gradient, self.dropout, self.generator = torch.empty_like(self.table), dropout, generator
 
     def forward(self, texts: Tensor) -> tuple[Tensor, Tensor]:
         """The embeddings (distinct texts, dimensions), and the index of each text's embedding, (*texts.shape)."""
@@ -105,9 +104,29 @@ class _Embedding(nn.Module):
         sizes = self.starts[distinct + 1] - self.starts[distinct]
         offsets = torch.cumsum(sizes, 0) - sizes
         index = torch.arange(int(sizes.sum())) + torch.repeat_interleave(self.starts[distinct] - offsets, sizes)
-        weights = self.dropout(self.weights[index])
+        weights = _dropped(self.weights[index], self.dropout if self.training else 0.0, self.generator)
         given = (self.gradient, self.features[index], offsets, weights)
         return _WeightedSums.apply(self.table, *given), number  # type: ignore[no-untyped-call]
+
+
+class _Mlp(nn.Module):
+    """Two layers as torch initializes them, but drawn from a generator."""
+
+    def __init__(self, size: int, generator: Generator) -> None:
+        super().__init__()
+        drawn = (torch.empty(shape).uniform_(-(inputs**-0.5), inputs**-0.5, generator=generator)
+                 for inputs, outputs in ((size, HIDDEN), (HIDDEN, DIMENSIONS))
+                 for shape in ((outputs, inputs), (outputs,)))  # fmt: skip
+        self.layers, self.generator = nn.ParameterList(drawn), generator
+
+    def forward(self, values: Tensor) -> Tensor:
+        weights, bias, *output = self.layers
+        hidden = functional.relu(functional.linear(values, weights, bias))
+        return functional.linear(_dropped(hidden, DROPOUT if self.training else 0.0, self.generator), *output)
+
+
+def _dropped(values: Tensor, share: float, generator: Generator) -> Tensor:
+    return values * ((torch.rand(values.shape, generator=generator) >= share) / (1 - share)) if share else values
 
 
 class _SetNetwork(nn.Module):
@@ -119,9 +138,9 @@ class _SetNetwork(nn.Module):
         self.question = self.of_question = self.of_image = None
         if inputs.question_bags is not None:
             self.question = _Embedding(inputs.question_bags, DIMENSIONS, QUESTION_DEVIATION, generator, WORD_DROPOUT)
-            self.of_question = _mlp(DIMENSIONS, generator)
+            self.of_question = _Mlp(DIMENSIONS, generator)
         if inputs.images is not None:
-            self.of_image = _mlp(inputs.images(np.zeros(1, np.int64)).shape[1], generator)
+            self.of_image = _Mlp(inputs.images(np.zeros(1, np.int64)).shape[1], generator)
         seen = (self.of_question is not None) + (self.of_image is not None)
         self.choice = _Embedding(inputs.choice_bags, 1 + DIMENSIONS * (1 + seen), CHOICE_DEVIATION, generator)
 
@@ -145,38 +164,6 @@ class _SetNetwork(nn.Module):
         return torch.full(valid.shape, -torch.inf).masked_scatter(valid, odds)
 
 
-class _Dropout(nn.Module):
-    """Dropout with a generator of its own, while training."""
-
-    def __init__(self, share: float, generator: Generator) -> None:
-        super().__init__()
-        self.share, self.generator = share, generator
-
-    def forward(self, values: Tensor) -> Tensor:
-        if not self.training or not self.share:
-            return values
-        kept = torch.rand(values.shape, generator=self.generator) >= self.share
-        return values * (kept / (1 - self.share))
-
-
-def _mlp(size: int, generator: Generator) -> nn.Sequential:
-    hidden, output = _Linear(size, HIDDEN, generator), _Linear(HIDDEN, DIMENSIONS, generator)
-    return nn.Sequential(hidden, nn.ReLU(), _Dropout(DROPOUT, generator), output)
-
-
-class _Linear(nn.Linear):
-    """A layer with torch's initialization, but drawn from a generator; `nn.utils.skip_init` would import sympy."""
-
-    def __init__(self, inputs: int, outputs: int, generator: Generator) -> None:
-        self.generator = generator
-        super().__init__(inputs, outputs)
-
-    def reset_parameters(self) -> None:
-        """Draw weights and biases."""
-        for parameter in self.parameters():
-            parameter.data.uniform_(-(self.in_features**-0.5), self.in_features**-0.5, generator=self.generator)
-
-
 def trained_odds(
     inputs: Inputs, train: Rows, targets: Rows, test: Rows, seed: int, check: Callable[[], None], most: int
 ) -> NDArray[np.float64]:
@@ -187,38 +174,33 @@ def trained_odds(
     """
     n_networks = min(max(most // (EPOCHS * len(train)), 1), NETWORKS)
     epochs = min(max(most // len(train), LEAST_EPOCHS), EPOCHS)
-    found = [_trained(inputs, train, targets, test, seed + index, check, epochs) for index in range(n_networks)]
+    size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
+    n_batches = -(-len(train) // size)
+    steps = max(epochs, -(-LEAST_STEPS // n_batches)) * n_batches
+    found = []
+    for number in range(n_networks):
+        generator = Generator().manual_seed(seed + number)
+        with one_thread():
+            network = _SetNetwork(inputs, generator)
+            parameters: list[Tensor] = list(network.parameters())
+            means, squares = ([torch.zeros_like(one) for one in parameters] for _ in range(2))
+            n_steps = [torch.zeros(()) for _ in parameters]
+            for step in range(steps):
+                if step % n_batches == 0:
+                    order = torch.randperm(len(train), generator=generator).numpy()
+                batch = order[step % n_batches * size :][:size]
+                check()
+                loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
+                gradients, rate = torch.autograd.grad(loss, parameters), LEARNING_RATE * (1 - step / steps)
+                with torch.no_grad():  # the class `torch.optim.Adam` imports torch's compiler, which takes two seconds
+                    adam(parameters, list(gradients), means, squares, [], n_steps, fused=True, lr=rate, beta1=0.9,
+                         beta2=0.999, eps=1e-8, weight_decay=0.0, amsgrad=False, maximize=False)  # fmt: skip
+            network.eval()
+            with torch.no_grad():
+                starts = [*range(0, len(test), size), len(test)]
+                odds = [network(test[first:last]).log_softmax(dim=1).numpy() for first, last in pairwise(starts)]
+        found.append(np.concatenate(odds).astype(np.float64))
     return np.mean(found, axis=0)  # type: ignore[no-any-return]
-
-
-def _trained(
-    inputs: Inputs, train: Rows, targets: Rows, test: Rows, seed: int, check: Callable[[], None], epochs: int
-) -> NDArray[np.float64]:
-    """Train one network; return the log probability of the choices (test rows, choices)."""
-    generator = Generator().manual_seed(seed)
-    with one_thread():
-        network = _SetNetwork(inputs, generator)
-        size = max(1, min(BATCH, CHOICES * len(train) // int((inputs.choices[train] >= 0).sum())))
-        n_batches = -(-len(train) // size)
-        steps = max(epochs, -(-LEAST_STEPS // n_batches)) * n_batches
-        parameters: list[Tensor] = list(network.parameters())
-        means, squares = ([torch.zeros_like(one) for one in parameters] for _ in range(2))
-        n_steps = [torch.zeros(()) for _ in parameters]
-        for step in range(steps):
-            if step % n_batches == 0:
-                order = torch.randperm(len(train), generator=generator).numpy()
-            batch = order[step % n_batches * size :][:size]
-            check()
-            loss = functional.cross_entropy(network(train[batch]), torch.from_numpy(targets[batch]))
-            gradients, rate = torch.autograd.grad(loss, parameters), LEARNING_RATE * (1 - step / steps)
-            with torch.no_grad():  # the class `torch.optim.Adam` imports torch's compiler, which takes two seconds
-                adam(parameters, list(gradients), means, squares, [], n_steps, fused=True, lr=rate, beta1=0.9,
-                     beta2=0.999, eps=1e-8, weight_decay=0.0, amsgrad=False, maximize=False)  # fmt: skip
-        network.eval()
-        with torch.no_grad():
-            starts = [*range(0, len(test), size), len(test)]
-            odds = [network(test[first:last]).log_softmax(dim=1).numpy() for first, last in pairwise(starts)]
-    return np.concatenate(odds).astype(np.float64)
 
 
 def set_odds(sees: ProbeInputs, context: Context, part: Part) -> NDArray[np.float64]:
