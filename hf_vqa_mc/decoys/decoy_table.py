@@ -70,8 +70,6 @@ class IndexedTriplets:
         vectors: word vectors for the similarity of questions; required by some methods.
         published: the choices of a benchmark are replaced; then, other than in the paper, answers to the same
             question about the same image are excluded, and texts with other signs and operators are different.
-        largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
-            average: the search for similar questions takes time in proportion to the square of a pool's size.
         n_decoys: (triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each.
         rejected: texts that never become a triplet's decoys, list of string (triplets,).
         search: makes the index of similar questions; by default in this process.
@@ -84,7 +82,6 @@ class IndexedTriplets:
         vectors: WordVectors | None = None,
         *,
         published: bool = False,
-        largest_pool: int | None = None,
         n_decoys: Int32s | None = None,
         rejected: pa.ListArray | None = None,
         search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
@@ -123,8 +120,6 @@ class IndexedTriplets:
         """triplets that are donors for one another: all, or those of each split"""
         if settings.decoys_from == "split":
             self.pools = [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
-        if largest_pool is not None:
-            self.pools = _divided(self.pools, table["image_id"], largest_pool)
 
     @property
     def size(self) -> int:
@@ -160,18 +155,6 @@ class IndexedTriplets:
     def keys_of(self, texts: Int32s) -> Int32s:
         """The keys of text numbers; MISSING stays MISSING."""
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
-
-
-def _divided(pools: list[Int64s], image_ids: pa.ChunkedArray, largest: int) -> list[Int64s]:
-    """Pools of more triplets than ``largest`` in random parts; all triplets of an image are in the same part."""
-    images = image_ids.combine_chunks().dictionary_encode()
-    hashes = text_hashes(images.dictionary.to_pylist())[images.indices.to_numpy()]
-    numbers = [-(-len(pool) // largest) for pool in pools]
-    return [
-        pool[hashes[pool] % np.uint64(number) == part]
-        for pool, number in zip(pools, numbers, strict=True)
-        for part in range(number)
-    ]
 
 
 def _numbered(questions: pa.ChunkedArray) -> Int32s:

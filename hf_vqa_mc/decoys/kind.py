@@ -91,7 +91,7 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     caption="answers to other questions about the image",
     card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. To "
     "reject\n  them, one has to read the question.",
-    shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
+    shortage="the images have too few questions. A pool about the same images may help.",
     methods=(
         Method(
             name="iou",

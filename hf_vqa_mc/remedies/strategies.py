@@ -1,6 +1,6 @@
 """The strategies of a remedy, declared: what each one does, its options, and the rows that it suits."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -14,14 +14,15 @@ from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, flag_of, option, settings, spec_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hf_vqa_mc.data.benchmark import Benchmark, Split
     from hf_vqa_mc.data.verdicts import Rejected
-    from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.remedied import Remedied
 
 JUDGED = FolderKind("vqa-mc remedy --report")
 BUDGET, TO_GAIN, PRESET = 0.2, 0.05, "plausible"  # defaults of ``--budget``, ``--prune`` and ``--preset``
-SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_url")
+SOURCES = ("candidates", "candidates_from", "base_url")
 """Options that name candidates for decoys which answer no question."""
 SET_OPTIONS = tuple(one.name for one in fields(SetSettings))
 OFTEN = 2  # questions per image, and rows per distinct answer, from which other rows' answers replace all decoys
@@ -81,16 +82,6 @@ class StrategySettings:
         "questions, or an annotation file of VQA next to its questions file.",
         default=None,
     )
-    captions: str | None = option(
-        "Of repair: captions whose objects may become decoys: a COCO captions file, or a table with image_id and "
-        "caption.",
-        default=None,
-    )
-    scene_graphs: Path | None = option(
-        "Of repair: scene graphs whose objects and attributes may become decoys: a file of GQA, or a folder of Visual "
-        "Genome.",
-        default=None,
-    )
     candidates: Path | None = option(
         "Of repair: table of texts that may become decoys of one question: question_id, text, source.", default=None
     )
@@ -123,7 +114,7 @@ class RemedyInputs(NamedTuple):
 
     benchmark: "Benchmark"
     settings: StrategySettings
-    candidates: "Sequence[Candidate]"  # from elsewhere
+    candidates: "pa.Table"  # `candidate_pool.CANDIDATES`
     verdicts: "Rejected | None"  # of ``reject``
 
 
@@ -195,19 +186,14 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     above chance if it was 20 to 30 before, 11 to 25 if 45, and 22 to 52 if 70; after closed sets at most 1.5.
     """
     import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
-
-    from hf_vqa_mc.decoys.candidates import starts
 
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
     questions = len(images) / max(len(images.unique()), 1)  # per image; 0 without images
-    choices = split.rows["choices"].combine_chunks()
-    sizes = choices.value_lengths().to_numpy()
-    targets = choices.flatten().take(pa.array(starts(sizes)[:-1] + split.rows["label"].to_numpy()))
-    counts = pc.value_counts(targets).field("counts").to_numpy()
+    sizes = pc.list_value_length(split.rows["choices"]).to_numpy()
+    counts = pc.value_counts(split.targets).field("counts").to_numpy()
     rows, is_large = counts.mean(), leak > REPAIRED  # rows per distinct answer
-    repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(targets)
+    repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(sizes)
     chosen = STRATEGIES["closed" if min(questions, rows) >= OFTEN or (is_large and repeats) else "repair"]
     if chosen.guarantees and (size := min(int(np.median(sizes)), MOST_IN_SET)) != SetSettings.set_size:
         chosen = replace(chosen, arguments={**chosen.arguments, "set_size": size})
@@ -255,6 +241,9 @@ def _repair(given: RemedyInputs, progress: Progress) -> "Remedied":
 
 
 def _new_decoys(default: str, given: RemedyInputs, progress: Progress) -> "Remedied":
+    import pyarrow.compute as pc
+
+    from hf_vqa_mc.remedies.candidate_pool import NONE
     from hf_vqa_mc.remedies.new_decoys import give_new_decoys
 
     chosen = given.settings
@@ -262,7 +251,7 @@ def _new_decoys(default: str, given: RemedyInputs, progress: Progress) -> "Remed
     values = {one.name: getattr(chosen, one.name, None) for one in fields(Settings)}
     method = Settings(**{"preset": PRESET, **{name: value for name, value in values.items() if value is not None}})
     keep_size = chosen.decoys_per_set is None and method.preset == PRESET
-    donors = () if VARIANTS[variant].closed else [one for one in given.candidates if one.question is not None]
+    donors = NONE if VARIANTS[variant].closed else given.candidates.filter(pc.is_valid(given.candidates["question"]))
     return give_new_decoys(
         given.benchmark, variant, chosen.word_vectors, method, donors, keep_size, progress, given.verdicts
     )
