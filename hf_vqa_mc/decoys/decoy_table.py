@@ -180,17 +180,22 @@ class ClosedSets(NamedTuple):
 
 
 class DecoyTable(NamedTuple):
-    """The decoys of one kind for all triplets."""
+    """The decoys of one method for all triplets."""
 
     sizes: Int32s  # (triplets,): number of decoys wanted, at most K
     picks: Int32s  # (triplets, views, K): text numbers, MISSING at the end
     donors: Int32s  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
-    found: Int32s  # (triplets, views): number of picks
+    found: Int32s  # (triplets, views): number of picks without fallbacks
     rejected: Int32s  # (triplets, views, reasons): number of rejected candidates
     considered: Int32s  # (triplets,): number of candidates tested
     fallback: Bools  # (triplets, views, K): whether a pick is a fallback
     excluded: Int32s  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
-    closed: ClosedSets
+    closed: ClosedSets  # the closed answer sets, if its decoys form some
+
+    def view(self, view: int) -> "DecoyTable":
+        """One view, without the axis of views."""
+        names = ("picks", "donors", "found", "rejected", "fallback", "excluded")
+        return self._replace(**{name: getattr(self, name)[:, view] for name in names})
 
 
 class KernelInputs(NamedTuple):

@@ -98,7 +98,7 @@ def give_new_decoys(
     statistics = _statistics(benchmark, choices, published, donors, unchanged)
     statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     if counts:
-        tested = sum(one.rejected.get(Reason.VERDICT.name.lower(), 0) for one in choices.decoys.values())
+        tested = sum(int(one.rejected[:, Reason.VERDICT].sum()) for one in choices.decoys.values())
         more = {"published_decoys": n_dropped, "rows_left_out_no_decoy": without_choices, "candidates": tested}
         statistics["rejected"] = {**counts, **more}
     return Remedied(replace(benchmark, splits=splits), statistics)

@@ -17,10 +17,10 @@ from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option,
 from hf_vqa_mc.remedies.strategies import (
     JUDGED,
     STRATEGIES,
-    RemedyInputs,
     Strategy,
     StrategySettings,
     recommended,
+    remedied_by,
     strategy_of,
 )
 from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report, Step, frame_of
@@ -279,19 +279,19 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         check_report_folder(settings.report, JUDGED, "--report", [*inputs, *others], settings.overwrite)
     verdicts = read_rejections(settings.reject) if settings.reject else None
     benchmark = load(settings, progress)
-    if not strategy.keeps_choices and not benchmark.spec.choices.columns:
+    if strategy.name != "prune" and not benchmark.spec.choices.columns:
         raise InputError(
             f"{benchmark.test.location}: no column holds its choices ({benchmark.spec.choices.description}), so other "
             "choices cannot be written; add a column with lists of choices"
         )
     repeated, rows = benchmark.test.repeated, benchmark.test.rows.num_rows
-    if not strategy.keeps_choices and repeated > MOST_REPEATED * rows:
+    if strategy.name != "prune" and repeated > MOST_REPEATED * rows:
         raise InputError(
             f"{benchmark.test.location}: {repeated:,} of {rows:,} rows have the image, question and choices, in any "
             "order, of another row (circular evaluation; vqa-mc lint lists them): remedy one order of each question, "
             "and rotate the choices afterwards"
         )
-    if settings.output is not None and strategy.config is not None and benchmark.config is not None:
+    if settings.output is not None and strategy.suffix and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
     from hf_vqa_mc.remedies.judgement import judge  # these are slow to import
     from hf_vqa_mc.report.pages import staged_report
@@ -300,7 +300,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.text.embeddings import embedding_families
 
     benchmark, candidates = _candidates(settings, benchmark, progress)
-    made = strategy.apply(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
+    made = remedied_by(strategy, benchmark, settings, candidates, verdicts, progress)
     comparison, unjudged = None, ""
     changes, families = made.statistics.get("changes", ()), embedding_families()
     try:

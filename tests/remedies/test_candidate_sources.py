@@ -99,24 +99,6 @@ def test_all_sources_are_read_together(tmp_path):
     assert images_in_common(found, benchmark) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"base_url": "http://localhost:1"}, "base_url is the address of the model of candidates_from"),
-        (
-            {"variant": "iou", "candidates": "x.json"},
-            "candidates is an option of strategy repair and best, not of iou_qou",
-        ),
-        ({"candidates_from": object()}, "expected a name, a function, or an object with a method"),
-        ({"candidates": "none.csv"}, "none.csv does not exist; expected a table of candidates"),
-    ],
-)
-def test_options_that_cannot_be_used_are_an_error_before_anything_is_changed(options, message):
-    rows = [{"question_id": "3", "image_id": "7", "question": "What?", "choices": ["a", "b"], "label": 0}]
-    with pytest.raises(InputError, match=message):
-        vm.remedy(pd.DataFrame(rows * 2).assign(question_id=["3", "4"], image_id=["7", "8"]), **options)
-
-
 def test_a_model_that_generates_no_text_is_named_by_its_option():
     class Scores:
         def scores(self, prompts):

@@ -120,12 +120,6 @@ def test_the_remedied_rows_are_those_that_are_read_again(tmp_path, vectors):
         assert again.test.rows[name].to_pylist() == remedied.benchmark.test.rows[name].to_pylist()
 
 
-def test_the_same_input_gives_the_same_choices(tmp_path, vectors):
-    benchmark = read_benchmark(write_questions(tmp_path / "a.jsonl"))
-    once, again = (rows_of(give_new_decoys(benchmark, "iou_qou", vectors, Settings(seed=3))) for _ in range(2))
-    assert once == again
-
-
 def test_donors_about_the_same_images_give_iou_decoys(tmp_path):
     rows = [asked("what is this", [f"thing {n}", "junk"], str(n)) for n in range(5)]
     benchmark = read_benchmark(written(tmp_path / "alone.jsonl", rows))
