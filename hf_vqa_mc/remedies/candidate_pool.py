@@ -36,8 +36,6 @@ CANDIDATES = pa.schema(
         ("question_id", pa.string()),  # the only question of the benchmark whose decoy it may become, or null
     ]
 )
-
-
 NONE = CANDIDATES.empty_table()
 
 
@@ -83,13 +81,9 @@ def read_pool(pool: str, progress: Progress = silent) -> pa.Table:
 
 def from_questions(pool: Benchmark) -> pa.Table:
     """The targets of another dataset's questions."""
-    parts = []
-    for split in pool.splits.values():
-        pairs = zip(split.rows["choices"].to_pylist(), split.rows["label"].to_pylist(), strict=True)
-        targets = pa.array([texts[label] for texts, label in pairs], pa.string())
-        rows = split.rows.append_column("answer", targets)
-        parts.append(_answers(rows, f"{public_name(pool.dataset)}, {split.name}"))
-    return pa.concat_tables(parts)
+    splits, name = pool.splits.values(), public_name(pool.dataset)
+    answered = [(split.rows.append_column("answer", split.targets), split.name) for split in splits]
+    return pa.concat_tables(_answers(rows, f"{name}, {split}") for rows, split in answered)
 
 
 def _answers(table: pa.Table, location: str) -> pa.Table:
