@@ -262,7 +262,8 @@ def _nearest_to_chance(
     from hf_vqa_mc.remedies.judgement import judge
     from hf_vqa_mc.text.embeddings import embedding_families
 
-    families, found, failed, distances = embedding_families(), dict[str, "Remedied"](), dict[str, str](), {}
+    families, distances = embedding_families(), dict[str, float]()
+    found, failed = dict[str, "Remedied"](), dict[str, str]()
     for name, one in STRATEGIES.items():
         if name == "best":
             continue
