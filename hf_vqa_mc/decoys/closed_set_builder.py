@@ -94,22 +94,23 @@ take_sets_similar_question = partial(take_sets, same_question=False)
 
 def _revealed(indexed: IndexedTriplets, rows: Rows, report: Callable[[float], None]) -> "Revealed":
     """What the questions reveal; with word vectors or a text encoder also by words that are rare here."""
-
-    def encode(questions: pa.Array) -> Vectors | None:
-        if indexed.settings.question_encoder is not None:
-            return TextEncoder(indexed.settings.question_encoder).encode(questions.to_pylist())
-        return None if indexed.vectors is None else averaged(questions, indexed.vectors)
-
     from hf_vqa_mc.decoys.propensity_model import answer_propensities  # needs torch
 
+    name, vectors, seed = indexed.settings.question_encoder, indexed.vectors, indexed.settings.seed
+    encoder = None if name is None else TextEncoder(name).encode
     questions = comparable_texts(indexed.table["question"].combine_chunks())[0]
     if len(rows.targets) < RARE * len(np.unique(rows.targets)):
-        embed = [one.embed for one in embedding_families(indexed.vectors)]
-        if indexed.settings.question_encoder is not None:
-            encoder = TextEncoder(indexed.settings.question_encoder)
-            embed.append(lambda texts: normalised(encoder.encode(texts)))
+        embed = [one.embed for one in embedding_families(vectors)]
+        if encoder is not None:
+            embed.append(lambda texts: normalised(encoder(texts)))
         return RowDistances(questions, rows.targets, indexed.candidates.key_texts, embed)
-    return answer_propensities(questions, rows.targets, rows.images, indexed.settings.seed, report, encode)
+
+    def encode(distinct: pa.Array) -> Vectors | None:
+        if encoder is not None:
+            return encoder(distinct.to_pylist())
+        return None if vectors is None else averaged(distinct, vectors)
+
+    return answer_propensities(questions, rows.targets, rows.images, seed, report, encode)
 
 
 def _form_split(

@@ -70,8 +70,6 @@ class IndexedTriplets:
         vectors: word vectors for the similarity of questions; required by some methods.
         published: the choices of a benchmark are replaced; then, other than in the paper, answers to the same
             question about the same image are excluded, and texts with other signs and operators are different.
-        largest_pool: larger pools are divided by image into random parts of about equal size, at most this on
-            average: the search for similar questions takes time in proportion to the square of a pool's size.
         n_decoys: (triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each.
         rejected: texts that never become a triplet's decoys, list of string (triplets,).
         search: makes the index of similar questions; by default in this process.
@@ -84,7 +82,6 @@ class IndexedTriplets:
         vectors: WordVectors | None = None,
         *,
         published: bool = False,
-        largest_pool: int | None = None,
         n_decoys: Int32s | None = None,
         rejected: pa.ListArray | None = None,
         search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
@@ -123,8 +120,6 @@ class IndexedTriplets:
         """triplets that are donors for one another: all, or those of each split"""
         if settings.decoys_from == "split":
             self.pools = [np.flatnonzero(splits == split) for split in dict.fromkeys(splits.tolist())]
-        if largest_pool is not None:
-            self.pools = _divided(self.pools, table["image_id"], largest_pool)
 
     @property
     def size(self) -> int:
@@ -162,18 +157,6 @@ class IndexedTriplets:
         return np.where(texts == MISSING, MISSING, self.candidates.keys[texts]).astype(np.int32)
 
 
-def _divided(pools: list[Int64s], image_ids: pa.ChunkedArray, largest: int) -> list[Int64s]:
-    """Pools of more triplets than ``largest`` in random parts; all triplets of an image are in the same part."""
-    images = image_ids.combine_chunks().dictionary_encode()
-    hashes = text_hashes(images.dictionary.to_pylist())[images.indices.to_numpy()]
-    numbers = [-(-len(pool) // largest) for pool in pools]
-    return [
-        pool[hashes[pool] % np.uint64(number) == part]
-        for pool, number in zip(pools, numbers, strict=True)
-        for part in range(number)
-    ]
-
-
 def _numbered(questions: pa.ChunkedArray) -> Int32s:
     """Equal numbers for equivalent questions; empty ones have a number each."""
     texts = comparable_texts(questions.combine_chunks())[0]
@@ -197,17 +180,22 @@ class ClosedSets(NamedTuple):
 
 
 class DecoyTable(NamedTuple):
-    """The decoys of one kind for all triplets."""
+    """The decoys of one method for all triplets."""
 
     sizes: Int32s  # (triplets,): number of decoys wanted, at most K
     picks: Int32s  # (triplets, views, K): text numbers, MISSING at the end
     donors: Int32s  # (triplets, views, K): the triplet whose target a pick is, MISSING for fallbacks
-    found: Int32s  # (triplets, views): number of picks
+    found: Int32s  # (triplets, views): number of picks without fallbacks
     rejected: Int32s  # (triplets, views, reasons): number of rejected candidates
     considered: Int32s  # (triplets,): number of candidates tested
     fallback: Bools  # (triplets, views, K): whether a pick is a fallback
     excluded: Int32s  # (triplets, views, width): keys held by earlier sets of the row, padded with MISSING
-    closed: ClosedSets
+    closed: ClosedSets  # the closed answer sets, if its decoys form some
+
+    def view(self, view: int) -> "DecoyTable":
+        """One view, without the axis of views."""
+        names = ("picks", "donors", "found", "rejected", "fallback", "excluded")
+        return self._replace(**{name: getattr(self, name)[:, view] for name in names})
 
 
 class KernelInputs(NamedTuple):

@@ -91,7 +91,7 @@ IMAGE_ONLY_UNRESOLVABLE = ChoiceKind(
     caption="answers to other questions about the image",
     card="**IoU**, image only unresolvable: correct answers to *other questions about the same image*. To "
     "reject\n  them, one has to read the question.",
-    shortage="the images have too few questions. Donors about them (a pool, captions, scene graphs) may help.",
+    shortage="the images have too few questions. A pool about the same images may help.",
     methods=(
         Method(
             name="iou",
@@ -200,10 +200,20 @@ LATIN = SetKind(
 SET_KINDS = {kind.name: kind for kind in (SAME_QUESTION, SAME_IMAGE, SIMILAR_QUESTION, GRID, LATIN)}
 
 
-def _method(name: str, label: str, module: str = "closed_set_builder", vectors: bool = False) -> Method:
-    take = f"hf_vqa_mc.decoys.{module}:take_{name}"
-    return Method(name=name, label=label, take=take, size="set_decoys", uses_word_vectors=vectors, fallback=False)
-
+_CLOSED = (  # name; label; module of its function; whether it uses word vectors; description; guarantee
+    ("sets", "closed sets", "closed_set_builder", True,
+     "the targets of other rows, in closed sets of the same question where possible, else similar", "choices"),
+    ("sets_same_question", "closed sets, same question", "closed_set_builder", False,
+     "the targets of other rows with the same question, in closed sets", "question"),
+    ("sets_same_image", "closed sets, same image", "closed_set_builder", False,
+     "the targets of other rows on the same image, in closed sets", "image"),
+    ("sets_similar_question", "closed sets, similar questions", "closed_set_builder", True,
+     "the targets of rows with similar questions, in closed sets", None),
+    ("sets_grid", "closed sets, grids", "crossed_sets", False,
+     "the other answers of similar questions that are asked about the same images", None),
+    ("sets_latin", "closed sets, Latin squares", "crossed_sets", False,
+     "the other answers of k questions about k images, each correct once per question and image", None),
+)  # fmt: skip
 
 CLOSED_SET = ChoiceKind(
     name="set",
@@ -216,34 +226,22 @@ CLOSED_SET = ChoiceKind(
     "them (in Latin squares, of those with the same question or image).\n"
     "  A model that sees only the choices is right in exactly one row of k.",
     shortage="too few rows have answers that may be combined. A smaller set size may help.",
-    methods=(
-        _method("sets", "closed sets", vectors=True),
-        _method("sets_same_question", "closed sets, same question"),
-        _method("sets_same_image", "closed sets, same image"),
-        _method("sets_similar_question", "closed sets, similar questions", vectors=True),
-        _method("sets_grid", "closed sets, grids", "crossed_sets"),
-        _method("sets_latin", "closed sets, Latin squares", "crossed_sets"),
+    methods=tuple(
+        Method(
+            name=name,
+            label=label,
+            take=f"hf_vqa_mc.decoys.{module}:take_{name}",
+            size="set_decoys",
+            uses_word_vectors=vectors,
+            fallback=False,
+        )
+        for name, label, module, vectors, _, _ in _CLOSED
     ),
 )
 
-
-def _variant(name: str, description: str, guarantee: str | None) -> Variant:
-    return Variant(name, (name,), description, "ours", remedies=True, closed=True, guarantee=guarantee)
-
-
-CLOSED_VARIANTS = (
-    _variant(
-        "sets",
-        "the targets of other rows, in closed sets of the same question where possible, else similar",
-        "choices",
-    ),
-    _variant("sets_same_question", "the targets of other rows with the same question, in closed sets", "question"),
-    _variant("sets_same_image", "the targets of other rows on the same image, in closed sets", "image"),
-    _variant("sets_similar_question", "the targets of rows with similar questions, in closed sets", None),
-    _variant("sets_grid", "the other answers of similar questions that are asked about the same images", None),
-    _variant(
-        "sets_latin", "the other answers of k questions about k images, each correct once per question and image", None
-    ),
+CLOSED_VARIANTS = tuple(
+    Variant(name, (name,), description, "ours", remedies=True, closed=True, guarantee=guarantee)
+    for name, _, _, _, description, guarantee in _CLOSED
 )
 
 CHOICE_KINDS = Listing(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
 from hf_vqa_mc.decoys import TARGET, Method, Variant, kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, Reason, starts
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Int32s, Int64s, starts
 from hf_vqa_mc.decoys.decoy_table import (
     ClosedSets,
     DecoyTable,
@@ -32,20 +32,8 @@ SET_COLUMNS = ("set_id", "set_kind", "set_leak")
 ALONE = ""  # the view of a method that is the only one of its row, or is combined as in the paper
 
 
-class KindDecoys(NamedTuple):
-    """The decoys of one method as in one config."""
-
-    sizes: Int32s  # (triplets,): number of decoys wanted
-    picks: Int32s  # (triplets, K): text numbers, MISSING where none could be found
-    donors: Int32s  # (triplets, K): the triplet whose target each is, MISSING for fallbacks and published decoys
-    fallback: Bools  # (triplets, K): whether each is a fallback
-    rejected: dict[str, int]  # number of candidates rejected by each filter
-    missing_why: dict[str, int]  # number of slots without a decoy of the kind, by reason
-    closed: ClosedSets  # the closed answer sets, if its decoys form some
-
-
-MadeDecoys = dict[str, dict[str, KindDecoys]]
-"""Name of the variant, or ALONE, to the decoys of each of its methods by name."""
+MadeDecoys = dict[str, dict[str, DecoyTable]]
+"""Name of the variant, or ALONE, to the single view of each of its methods by name."""
 
 
 def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress: Progress) -> MadeDecoys:
@@ -79,21 +67,15 @@ def make_decoys(variants: Sequence[Variant], indexed: IndexedTriplets, progress:
             sizes = (share + (rest >= len(variant.sets) - variant.sets.index(name))).astype(np.int32)
         tables[name] = empty_table(sizes, [others(name, view) for view in views[name]])
         _take(method, tables[name], indexed, progress)
-    missing = {name: _why_missing(table) for name, table in tables.items()}
-    made: MadeDecoys = {view: {} for view in (ALONE, *combined)}
     for method in used:
         if method.fallback and method.column not in indexed.lists:
+            table = tables[method.name]
             excluded = stacked([others(method.name, view) for view in views[method.name]])
-            take_fallbacks(tables[method.name]._replace(excluded=excluded), indexed, method.name)
-    for name, table in tables.items():
-        rejected = table.rejected.sum(axis=0, dtype=np.int64).tolist()
-        for number, view in enumerate(views[name]):
-            picks, donors, fallback = table.picks[:, number], table.donors[:, number], table.fallback[:, number]
-            counts = zip(Reason, rejected[number], strict=True)
-            reasons = {why.name.lower(): count for why, count in counts if count or why.in_paper}
-            counted = reasons, missing[name][number]
-            made[view][name] = KindDecoys(table.sizes, picks, donors, fallback, *counted, table.closed)
-    return made
+            take_fallbacks(table._replace(excluded=excluded, found=table.found.copy()), indexed, method.name)
+    return {
+        view: {name: table.view(views[name].index(view)) for name, table in tables.items() if view in views[name]}
+        for view in (ALONE, *combined)
+    }
 
 
 def _take(method: Method, decoys: DecoyTable, indexed: IndexedTriplets, progress: Progress) -> None:
@@ -107,20 +89,6 @@ def _take(method: Method, decoys: DecoyTable, indexed: IndexedTriplets, progress
         take(decoys, pool, indexed, report)
         before += len(pool)
         report(0)
-
-
-def _why_missing(decoys: DecoyTable) -> list[dict[str, int]]:
-    """Number of slots of each view without a decoy of the kind, by reason."""
-    none, lacking = decoys.considered == 0, np.maximum(decoys.sizes - decoys.considered, 0)
-    open_slots = decoys.sizes[:, None] - decoys.found
-    return [
-        {
-            "no candidates": int(missing[none].sum()),
-            "fewer candidates than slots": int(np.minimum(missing, lacking)[~none].sum()),
-            "rejected by the filters": int(np.maximum(missing - lacking, 0)[~none].sum()),
-        }
-        for missing in open_slots.T
-    ]
 
 
 class RowChoices:

@@ -1,6 +1,6 @@
 """The parameters of the method, with the paper's values as defaults."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from hf_vqa_mc.options import ADVANCED, FRACTION, Check, check_options, option, settings
 
@@ -9,15 +9,6 @@ MOST_IN_SET = 7  # rows and choices of a closed answer set
 
 _DECOYS: Check = ("an integer from 1 to 1,000", lambda value: 1 <= value <= 1_000)
 _SIMILAR: Check = ("an integer from 1 to 2,147,483,647", lambda value: 1 <= value < 2**31)
-
-
-def preset_option(default: Preset) -> Any:  # noqa: ANN401  as `option`
-    """The option ``preset`` of builds and remedies."""
-    return option(
-        "paper (Chao et al. 2018), or plausible: decoys that a person would consider; yes/no questions get both "
-        "choices, and human answers are never decoys.",
-        default=default,
-    )
 
 
 @settings
@@ -58,7 +49,11 @@ class Settings(SetSettings):
         InputError: a value has the wrong type or is out of range; names the option.
     """
 
-    preset: Preset = preset_option("paper")
+    preset: Preset = option(
+        "paper (Chao et al. 2018), or plausible: decoys that a person would consider; yes/no questions get both "
+        "choices, and human answers are never decoys.",
+        default="paper",
+    )
     decoys_per_set: int = option("IoU and QoU decoys per row (Sect. 5.1).", default=3, check=_DECOYS, panel=ADVANCED)
     n_similar: int = option(
         "Most similar questions that may give QoU decoys (Sect. 4.1).", default=10_000, check=_SIMILAR, panel=ADVANCED

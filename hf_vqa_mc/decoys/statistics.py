@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_vqa_mc.decoys import kind_number, methods
-from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s
-from hf_vqa_mc.decoys.decoy_table import ClosedSets, IndexedTriplets, LeftOut
+from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float64s, Int32s, Int64s, Reason
+from hf_vqa_mc.decoys.decoy_table import ClosedSets, DecoyTable, IndexedTriplets, LeftOut
 from hf_vqa_mc.decoys.kind import SET_KINDS
 from hf_vqa_mc.decoys.rows import RowChoices
 from hf_vqa_mc.schema import SPLITS
@@ -39,13 +39,13 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
     return {
         "rows": {split: int(rows.sum()) for split, rows in splits.items()},
         "choices_per_row": {split: counts_of(sizes[rows]) for split, rows in splits.items()},
-        "rejected": {name: decoys.rejected for name, decoys in made_here.items()},
+        "rejected": {name: _rejected(decoys) for name, decoys in made_here.items()},
         "fallbacks": {
             name: {
                 "choices": int(decoys.sizes.sum()),
                 "fallback": int(decoys.fallback.sum()),
                 "missing": int(decoys.sizes.sum() - (decoys.picks != MISSING).sum()),
-                "why": decoys.missing_why,
+                "why": _why_missing(decoys),
             }
             for name, decoys in made_here.items()
         },
@@ -54,6 +54,23 @@ def statistics(choices: RowChoices, indexed: IndexedTriplets) -> dict[str, Any]:
         "wordnet_coverage": {"triplets": len(targets), "covered": covered, "share": covered / len(targets)},
         "prior_rule": _prior_rule(choices, splits, indexed),
         **({"closed_sets": set_statistics(choices.sets, sizes, of_row)} if choices.sets else {}),
+    }
+
+
+def _rejected(decoys: DecoyTable) -> dict[str, int]:
+    """Number of candidates rejected by each filter."""
+    counts = zip(Reason, decoys.rejected.sum(axis=0, dtype=np.int64).tolist(), strict=True)
+    return {why.name.lower(): count for why, count in counts if count or why.in_paper}
+
+
+def _why_missing(decoys: DecoyTable) -> dict[str, int]:
+    """Number of slots without a decoy of the kind, by reason."""
+    none, missing = decoys.considered == 0, decoys.sizes - decoys.found
+    lacking = np.maximum(decoys.sizes - decoys.considered, 0)
+    return {
+        "no candidates": int(missing[none].sum()),
+        "fewer candidates than slots": int(np.minimum(missing, lacking)[~none].sum()),
+        "rejected by the filters": int(np.maximum(missing - lacking, 0)[~none].sum()),
     }
 
 

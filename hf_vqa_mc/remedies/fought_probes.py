@@ -30,8 +30,6 @@ INPUTS = (ProbeInputs.CHOICES, ProbeInputs.QUESTION)
 Scores = Float64s  # (rows, choices): higher for a choice that looks more like the target
 Fit = Callable[[Int64s, int], Callable[[Int64s], Scores]]
 """Takes numbers of training rows and a seed, returns a function from numbers of rows to their scores."""
-Score = Callable[[Columns, Int32s, Int32s], Scores]
-"""Scores of rows that need not exist, from their features, texts and questions."""
 Relations = dict[ProbeInputs, Columns]
 
 
@@ -121,15 +119,22 @@ class FoughtProbes:
             np.bincount(one, minlength=n_keys * n_folds).reshape(n_keys, n_folds)
             for one in (cell[rows.valid], cell[:, 0])
         )
-        self._models: dict[int, dict[str, tuple[ProbeInputs, Score]]] = {}
+        self._models: dict[int, dict[ProbeInputs, tuple[Any, Float32s, Float64s]]] = {}
+        """by fold and inputs: a boosted model, and the spreads of the dense columns and the weights of a linear one"""
         relations = self._relations(rows.texts, rows.questions)
         by_probe: dict[str, Scores] = {}
         present = np.unique(folds).tolist()
         for fold in present:
             progress("fitting the probes of the repair", len(self._models), len(present))
-            fitted = fitted_rows(folds, fold, np.random.default_rng([seed, fold]))
-            of_fitted = {sees: one[fitted] for sees, one in relations.items()}
-            self._models[fold] = self._fitted(rows.take(fitted), of_fitted, folds[fitted], fold, seed)
+            some = fitted_rows(folds, fold, np.random.default_rng([seed, fold]))
+            fitted, self._models[fold] = rows.take(some), {}
+            shares, targets = self._shares(fitted.texts, fold, folds[some]), fitted.valid.nonzero()[1] == 0
+            for sees, one in relations.items():
+                dense = np.concatenate([one[some], shares], axis=2)
+                boosting = boosted(dense[fitted.valid], targets, TREES, RATE, LEAVES, seed)
+                spread = np.maximum(dense[fitted.valid].std(axis=0), 1e-6)
+                columns = self._sparse(dense / spread, fitted.texts, fitted.questions, sees.question)
+                self._models[fold][sees] = boosting, spread, conditional_logit(columns, fitted.valid)
             own = np.flatnonzero(folds == fold)
             of_own = {sees: one[own] for sees, one in relations.items()}
             for name, scores in self._scores(fold, rows.texts[own], rows.questions[own], of_own).items():
@@ -170,46 +175,23 @@ class FoughtProbes:
 
     def _scores(self, fold: int, texts: Int32s, asked: Int32s, relations: Relations) -> dict[str, Scores]:
         """Probe to scores (rows, choices) minus their mean in each row; 0 for padding."""
-        shares, valid = self._shares(texts, fold), texts != MISSING
-        dense = {sees: np.concatenate([relations[sees], shares], axis=2) for sees in INPUTS}
-        found = {name: score(dense[sees], texts, asked) for name, (sees, score) in self._models[fold].items()}
+        shares, valid, found = self._shares(texts, fold), texts != MISSING, dict[str, Scores]()
+        for sees, (boosting, spread, weights) in self._models[fold].items():
+            dense, scores = np.concatenate([relations[sees], shares], axis=2), np.zeros(texts.shape)
+            scores[valid] = boosting.decision_function(dense[valid])
+            linear = self._sparse(dense / spread, texts, asked, sees.question) @ weights
+            found |= {f"boosting: {sees.label}": scores, f"linear: {sees.label}": linear.reshape(texts.shape)}
         for space in self._spaces:
             found[f"cosine with the question: {space.name}"] = space.question_cosines(texts, asked).astype(np.float64)
         sizes = np.maximum(valid.sum(axis=1, keepdims=True), 1)
         some = {name: np.where(valid, scores, 0) for name, scores in found.items()}
         return {name: np.where(valid, one - one.sum(axis=1, keepdims=True) / sizes, 0) for name, one in some.items()}
 
-    def _fitted(
-        self, rows: Rows, relations: Relations, own: Ints, fold: int, seed: int
-    ) -> dict[str, tuple[ProbeInputs, Score]]:
-        models, shares = dict[str, tuple[ProbeInputs, Score]](), self._shares(rows.texts, fold, own)
-        for sees in INPUTS:
-            dense = np.concatenate([relations[sees], shares], axis=2)
-            models[f"boosting: {sees.label}"] = sees, _boosting(dense, rows, seed)
-            models[f"linear: {sees.label}"] = sees, self._linear(dense, rows, sees.question)
-        return models
-
-    def _linear(self, dense: Columns, rows: Rows, question: bool) -> Score:
-        spread = np.maximum(dense[rows.valid].std(axis=0), 1e-6)
-
-        def columns(dense: Columns, texts: Int32s, asked: Int32s) -> scipy.sparse.csr_matrix:
-            words = self._forms.hashed_words(texts, asked, question, HASHED)
-            flat = scipy.sparse.csr_matrix((dense / spread).reshape(-1, dense.shape[2]))
-            return scipy.sparse.hstack([flat, sparse_columns(words, texts.size, HASHED)], format="csr")
-
-        weights = conditional_logit(columns(dense, rows.texts, rows.questions), rows.valid)
-        return lambda dense, texts, asked: (columns(dense, texts, asked) @ weights).reshape(texts.shape)
-
-
-def _boosting(dense: Columns, rows: Rows, seed: int) -> Score:
-    model = boosted(dense[rows.valid], rows.valid.nonzero()[1] == 0, TREES, RATE, LEAVES, seed)
-
-    def score(columns: Columns, texts: Int32s, asked: Int32s) -> Scores:
-        valid, scores = texts != MISSING, np.zeros(texts.shape)
-        scores[valid] = model.decision_function(columns[valid])
-        return scores
-
-    return score
+    def _sparse(self, dense: Columns, texts: Int32s, asked: Int32s, question: bool) -> Any:  # noqa: ANN401
+        """A sparse matrix (rows * choices, columns) of dense columns and hashed words."""
+        words = self._forms.hashed_words(texts, asked, question, HASHED)
+        flat = scipy.sparse.csr_matrix(dense.reshape(-1, dense.shape[2]))
+        return scipy.sparse.hstack([flat, sparse_columns(words, texts.size, HASHED)], format="csr")
 
 
 def _stacked(by_probe: dict[str, Scores], valid: Bools, some: Bools) -> dict[str, float]:

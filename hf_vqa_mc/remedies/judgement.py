@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.special import ndtri
 
 from hf_vqa_mc.audits.closed_sets import exact_sets, sets_of
 from hf_vqa_mc.audits.rows import Rows, number_rows
@@ -243,7 +244,7 @@ def compare_probes(
     """
     every = np.ones(len(groups), np.bool_)
     factors = np.array([(inflation or {}).get(name, 1.0) for name in before])
-    average, z = float(np.mean(factors)), _z(LEVEL)
+    average, z = float(np.mean(factors)), float(-ndtri(LEVEL))
 
     def errors(influences: Float64s) -> Float64s:
         return np.array([two_way_error(one, groups, donor_groups) for one in influences])
@@ -298,14 +299,8 @@ def _holm_quantiles(changes: Float64s, errors: Float64s) -> Float64s:
     ratios = changes / np.maximum(errors, 1e-12)
     quantiles, stopped = np.zeros(len(ratios)), None
     for rank, index in enumerate(np.argsort(-ratios, kind="stable").tolist()):
-        quantile = _z(LEVEL / (len(ratios) - rank)) if stopped is None else stopped
+        quantile = float(-ndtri(LEVEL / (len(ratios) - rank))) if stopped is None else stopped
         quantiles[index] = quantile
         if stopped is None and ratios[index] <= quantile:
             stopped = quantile
     return quantiles
-
-
-def _z(tail: float) -> float:
-    from scipy.special import ndtri
-
-    return float(-ndtri(tail))

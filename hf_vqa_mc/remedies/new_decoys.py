@@ -4,7 +4,6 @@ The benchmark and its donors become triplets (image, question, target), from whi
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,7 +24,7 @@ from hf_vqa_mc.decoys.statistics import counts_of, set_statistics
 from hf_vqa_mc.decoys.variants import needs_published, needs_word_vectors, uses_word_vectors
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.remedies.candidate_pool import Candidate, images_in_common
+from hf_vqa_mc.remedies.candidate_pool import NONE, images_in_common
 from hf_vqa_mc.remedies.remedied import (
     Remedied,
     rejected_texts,
@@ -33,11 +32,9 @@ from hf_vqa_mc.remedies.remedied import (
     without_bad_questions,
     without_rejected_decoys,
 )
-from hf_vqa_mc.sources.table import triplet_table
+from hf_vqa_mc.sources.table import equal_lists, text_lists, triplet_table
 from hf_vqa_mc.text.word_vectors import load_word_vectors
 
-LARGEST_POOL = 100_000
-"""More rows are divided by image into random parts, each of which takes its decoys from its own answers."""
 _COUNTED, _OTHERS = "train", "test"
 """Splits of the triplet table: rows in which the most frequent targets are counted, and all others."""
 
@@ -47,16 +44,17 @@ def give_new_decoys(
     variant: str,
     word_vectors: str | None,
     settings: Settings,
-    donors: Sequence[Candidate] = (),
+    donors: pa.Table = NONE,
     keep_size: bool = False,
     progress: Progress = silent,
     verdicts: Rejected | None = None,
 ) -> Remedied:
     """Replace the decoys of all splits.
 
-    Candidates are the answers of all splits and the donors, in parts of `LARGEST_POOL` rows. Rows without any
-    decoy keep their published choices and are counted. Answers to the same question about the same image are not used
-    as decoys. Closed answer sets are formed within splits, without donors; rows in no set are left out and counted.
+    Candidates are the answers of all splits and the donors, a table of `candidate_pool.CANDIDATES` with questions.
+    Rows without any decoy keep their published choices and are counted. Answers to the same question about the same
+    image are not used as decoys. Closed answer sets are formed within splits, without donors; rows in no set are left
+    out and counted.
 
     With ``keep_size`` each row has as many choices as published, instead of ``decoys_per_set`` in each set, except in
     closed sets and next to published decoys. Texts that ``verdicts`` reject never become a question's decoys; rows of
@@ -66,56 +64,49 @@ def give_new_decoys(
         InputError: word vectors are missing, no image has several questions for IoU decoys, or no closed set can be
             formed.
     """
-    recipe, counts, rejected = VARIANTS[variant], dict[str, int](), None
+    recipe, vectors = VARIANTS[variant], None
     if word_vectors is None and needs_word_vectors([recipe]):
         raise InputError(
             "QoU decoys need word vectors: add --word-vectors FILE (word2vec, GloVe or .kv), a gensim-data name, or "
             "corpus to train them on the benchmark's own text"
         )
-    if verdicts is not None:
-        benchmark, counts = without_bad_questions(benchmark, verdicts)
+    benchmark, counts = without_bad_questions(benchmark, verdicts)
     if "iou" in recipe.sets:
         _check_images(benchmark, donors)
     if recipe.guarantee == "image":
-        _check_images(benchmark, (), "closed sets of the same image", "use another --guarantee")
+        _check_images(benchmark, NONE, "closed sets of the same image", "use another --guarantee")
     sizes = [pc.list_value_length(split.rows["choices"]).to_numpy() for split in benchmark.splits.values()]
     published = np.concatenate(sizes)
     n_decoys = None
     if keep_size and not recipe.closed and not needs_published(recipe):
         n_decoys = np.append(np.maximum(published - 1, 1), np.zeros(len(donors))).astype(np.int32)
-    allowed = {name: split.rows for name, split in benchmark.splits.items()}
-    if verdicts is not None:
-        allowed, counts["published_decoys"] = without_rejected_decoys(benchmark, verdicts)
-        texts = [one for of_split in allowed.values() for one in rejected_texts(verdicts, of_split)]
-        rejected = pa.array([*texts, *([] for _ in donors)], pa.list_(pa.string()))
-    triplets, vectors = _triplets(allowed, benchmark.known_answers, donors, own_splits=recipe.closed), None
+    allowed, n_dropped = without_rejected_decoys(benchmark, verdicts)
+    rejected = [texts for split in allowed.splits.values() for texts in rejected_texts(verdicts, split.rows)]
+    triplets = _triplets(allowed, donors, own_splits=recipe.closed)
     if word_vectors is not None and uses_word_vectors([recipe]):
         progress("reading word vectors", 0, 1)
         vectors = load_word_vectors(word_vectors, partial(sentences, triplets), settings.seed, progress)
         progress("reading word vectors", 1, 1)
-    largest = None if recipe.closed else LARGEST_POOL  # sets are formed in small groups anyway
-    indexed = IndexedTriplets(triplets, settings, vectors, published=True, largest_pool=largest, n_decoys=n_decoys,
-                              rejected=rejected)  # fmt: skip
+    indexed = IndexedTriplets(triplets, settings, vectors, published=True, n_decoys=n_decoys,
+                              rejected=text_lists([*rejected, *([] for _ in range(len(donors)))]))  # fmt: skip
     choices = RowChoices(recipe, make_decoys([recipe], indexed, progress), indexed)
     splits, unchanged, without_choices = _arranged(benchmark, allowed, choices, indexed, donors, progress)
     if benchmark.evaluated not in splits:
         raise InputError(
             f"{benchmark.test.location}: no closed answer sets can be formed in this split, only in others"
         )
-    statistics: dict[str, Any] = {
-        **_statistics(benchmark, choices, published, donors, unchanged),
-        "pools": len(indexed.pools),
-        "word_vectors": {"name": vectors.name, "sha256": vectors.sha256} if vectors else None,
-    }
+    statistics = _statistics(benchmark, choices, published, donors, unchanged)
+    statistics["word_vectors"] = {"name": vectors.name, "sha256": vectors.sha256} if vectors else None
     if counts:
-        tested = sum(one.rejected.get(Reason.VERDICT.name.lower(), 0) for one in choices.decoys.values())
-        statistics["rejected"] = {**counts, "rows_left_out_no_decoy": without_choices, "candidates": tested}
+        tested = sum(int(one.rejected[:, Reason.VERDICT].sum()) for one in choices.decoys.values())
+        more = {"published_decoys": n_dropped, "rows_left_out_no_decoy": without_choices, "candidates": tested}
+        statistics["rejected"] = {**counts, **more}
     return Remedied(replace(benchmark, splits=splits), statistics)
 
 
 def _check_images(
     benchmark: Benchmark,
-    donors: Sequence[Candidate],
+    donors: pa.Table,
     what: str = "IoU decoys",
     remedy: str = "use --variant qou, or add answers about the same images: --pool DATASET",
 ) -> None:
@@ -132,23 +123,18 @@ def _check_images(
         )
 
 
-def _triplets(
-    rows: Mapping[str, pa.Table], known: Mapping[str, pa.ListArray], donors: Sequence[Candidate], own_splits: bool
-) -> pa.Table:
+def _triplets(benchmark: Benchmark, donors: pa.Table, own_splits: bool) -> pa.Table:
     """A table ``schema.TRIPLETS`` with the rows of all splits and their known answers, followed by the donors."""
     parts = []
-    counted = "train" if "train" in rows else None
-    for name, of_split in rows.items():
-        columns = ("choices", "label", "image_id", "question_id", "question")
-        choices, labels, images, ids, questions = (of_split[column].combine_chunks() for column in columns)
-        answers = known[name]
+    counted = "train" if "train" in benchmark.splits else None
+    for name, split in benchmark.splits.items():
+        columns = ("choices", "image_id", "question_id", "question")
+        choices, images, ids, questions = (split.rows[column].combine_chunks() for column in columns)
         ids = pc.binary_join_element_wise(name, ids, "/")
-        is_target = np.zeros(len(choices.flatten()), np.bool_)
-        sizes = choices.value_lengths().to_numpy()
-        is_target[starts(sizes)[:-1] + labels.to_numpy()] = True
-        targets = choices.flatten().filter(pa.array(is_target))
-        decoys = choices.flatten().filter(pa.array(~is_target))
-        only_target = pa.ListArray.from_arrays(pa.array(np.arange(len(ids) + 1), pa.int32()), targets)
+        sizes, answers = choices.value_lengths().to_numpy(), benchmark.known_answers[name]
+        is_decoy = np.ones(sizes.sum(), np.bool_)
+        is_decoy[starts(sizes)[:-1] + split.rows["label"].to_numpy()] = False
+        decoys = choices.flatten().filter(pa.array(is_decoy))
         without_answers = pc.equal(pc.list_value_length(answers), 0)
         parts.append(
             triplet_table(
@@ -156,48 +142,48 @@ def _triplets(
                 image_id=pc.if_else(pc.equal(images, ""), pc.binary_join_element_wise("\0", ids, ""), images),
                 split=pa.repeat(name if own_splits else _COUNTED if counted in (None, name) else _OTHERS, len(ids)),
                 question=questions,
-                target=targets,
-                answers=pc.if_else(without_answers, only_target, answers),
+                target=split.targets,
+                answers=pc.if_else(without_answers, equal_lists(split.targets, 1), answers),
                 orig_decoys=pa.ListArray.from_arrays(pa.array(starts(sizes - 1), pa.int32()), decoys),
                 image_file=pa.repeat("", len(ids)),
             )
         )
-    if donors:
-        parts.append(
-            triplet_table(
-                question_id=[f"donor/{number}" for number in range(len(donors))],
-                image_id=[donor.image_id or f"\0donor/{number}" for number, donor in enumerate(donors)],
-                split=[_OTHERS] * len(donors),
-                question=[donor.question or "" for donor in donors],
-                target=[donor.text for donor in donors],
-                image_file=[""] * len(donors),
-            )
+    images, ids = donors["image_id"], pa.array([f"donor/{number}" for number in range(len(donors))], pa.string())
+    parts.append(
+        triplet_table(
+            question_id=ids,
+            image_id=pc.if_else(pc.equal(images, ""), pc.binary_join_element_wise("\0", ids, ""), images),
+            split=pa.repeat(_OTHERS, len(ids)),
+            question=donors["question"],
+            target=donors["text"],
+            image_file=pa.repeat("", len(ids)),
         )
+    )
     return pa.concat_tables(parts).combine_chunks()
 
 
-def _arranged(benchmark: Benchmark, allowed: Mapping[str, pa.Table], choices: RowChoices, indexed: IndexedTriplets,
-              donors: Sequence[Candidate], progress: Progress) -> tuple[dict[str, Split], int, int]:  # fmt: skip
+def _arranged(benchmark: Benchmark, allowed: Benchmark, choices: RowChoices, indexed: IndexedTriplets,
+              donors: pa.Table, progress: Progress) -> tuple[dict[str, Split], int, int]:  # fmt: skip
     """The splits with new choices, and the numbers of rows that keep the published ones or are left without any."""
     orders = choice_orders(choices, indexed, not all(one.ordered for one in benchmark.splits.values()))
     origins = [
         pc.binary_join_element_wise("question ", split.rows["question_id"].combine_chunks(), f", {name}", "")
         for name, split in benchmark.splits.items()
     ]
-    origins = pa.concat_arrays([*origins, pa.array([donor.source for donor in donors], pa.string())])
+    origins = pa.concat_arrays([*origins, donors["source"].combine_chunks()])
     alone = ~choices.variant.closed & (choices.texts[:, 1:] == MISSING).all(axis=1)
     progress("arranging choices", 0, indexed.size - len(donors))
     splits, first, unchanged, without_choices = {}, 0, 0, 0
     for name, split in benchmark.splits.items():
-        rows = slice(first, first + split.rows.num_rows)
-        without = alone[rows] & (pc.list_value_length(allowed[name]["choices"]).to_numpy() < 2)
+        rows, published = slice(first, first + split.rows.num_rows), allowed.splits[name].rows
+        without = alone[rows] & (pc.list_value_length(published["choices"]).to_numpy() < 2)
         included = np.flatnonzero(choices.included[rows] & ~without)
         without_choices += int(without.sum())
         if len(included):
             columns = _columns(benchmark, choices, orders, first + included, indexed, origins)
             few = pc.list_value_length(columns["choices"]).to_numpy() < 2
             if few.any():
-                columns = _with_published(columns, allowed[name].take(pa.array(included)), few)
+                columns = _with_published(columns, published.take(pa.array(included)), few)
             unchanged += int(few.sum())
             one = split.take(included) if len(included) < split.rows.num_rows else split
             splits[name] = with_new_columns(benchmark, one, columns, choices.texts.shape[1])
@@ -245,7 +231,7 @@ def _with_published(columns: dict[str, pa.Array], published: pa.Table, which: Bo
 
 
 def _statistics(
-    benchmark: Benchmark, choices: RowChoices, published: Int64s, donors: Sequence[Candidate], unchanged: int
+    benchmark: Benchmark, choices: RowChoices, published: Int64s, donors: pa.Table, unchanged: int
 ) -> dict[str, Any]:
     """Statistics of the new decoys; ``published`` are the numbers of choices before."""
     n_rows = len(published)

@@ -14,7 +14,7 @@ from hf_vqa_mc.audits.probes import PROBES, Context, run_probes
 from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.audits.shortcut import Estimate, ProbeInputs, estimate
-from hf_vqa_mc.data import Benchmark, Split
+from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.decoys.candidates import Float64s
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
@@ -38,27 +38,20 @@ def prune(benchmark: Benchmark, to_gain: float, seed: int = 0, progress: Progres
     published = split.rows.num_rows
     if published * (1 - MOST_PRUNED) < LEAST_ROWS:
         raise InputError(f"{split.location}: {published} rows are too few to prune; expected {2 * LEAST_ROWS} or more")
-    kept = np.arange(published)
-    rounds: list[dict[str, Any]] = []
-    most_rounds = int(MOST_PRUNED / ROUND) + 1
-    for _ in range(most_rounds):
+    kept, most_rounds, rounds = np.arange(published), int(MOST_PRUNED / ROUND) + 1, list[dict[str, Any]]()
+    while True:
+        remaining = replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split.take(kept)})
         of_round = prefixed(progress, f"round {len(rounds) + 1}")
-        strongest, bias = _strongest(_with(benchmark, split.take(kept)), seed, of_round)
+        strongest, bias = _strongest(remaining, seed, of_round)
         rounds.append({"rows": len(kept), "gain": strongest.gain, "low": strongest.low, "high": strongest.high})
         progress("pruning", len(rounds), most_rounds)
         if strongest.gain <= to_gain or len(rounds) == most_rounds:
             break
-        left_out = np.argsort(-bias, kind="stable")[: int(ROUND * published)]
-        kept = np.delete(kept, left_out)
+        kept = np.delete(kept, np.argsort(-bias, kind="stable")[: int(ROUND * published)])
     progress("pruning", most_rounds, most_rounds)
     reached = rounds[-1]["gain"] <= to_gain
     statistics = {"to_gain": to_gain, "reached": reached, "published": published, "rows": len(kept), "rounds": rounds}
-    return Remedied(_with(benchmark, split.take(kept)), statistics)
-
-
-def _with(benchmark: Benchmark, split: Split) -> Benchmark:
-    """The benchmark with another audited split."""
-    return replace(benchmark, splits={**benchmark.splits, benchmark.evaluated: split})
+    return Remedied(remaining, statistics)
 
 
 def _strongest(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[Estimate, Float64s]:

@@ -162,7 +162,7 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
         if one.get("rows_without_candidate"):
             lines.append(
                 f"{name}: in {counted(one['rows_without_candidate'], 'row')} no text passed the filters; give more "
-                "texts with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
+                "texts with --pool, --candidates or --candidates-from."
             )
     if "candidates" in statistics:
         given = statistics["candidates"]
@@ -184,11 +184,6 @@ def _replaced(statistics: dict[str, Any]) -> list[str]:
     lines = [f"Choices are the target and {kinds}: {sizes} per row (before: {before})."]
     if "rejected" in statistics:
         lines.append(_rejected_in_words(statistics["rejected"]))
-    if statistics["pools"] > 1:
-        lines.append(
-            f"The rows are divided by image into {statistics['pools']} random parts; the decoys of a row come from "
-            "its own part."
-        )
     if "closed_sets" in statistics:
         return [*lines, *sets_in_words(statistics["closed_sets"])]
     for name, found in statistics["decoys"].items():
@@ -230,17 +225,20 @@ def _rejected_in_words(found: Mapping[str, int]) -> str:
     return " ".join(lines)
 
 
-def rejected_texts(verdicts: Rejected, rows: pa.Table) -> list[list[str]]:
+def rejected_texts(verdicts: Rejected | None, rows: pa.Table) -> list[list[str]]:
     """(rows,): the texts rejected for each row's question."""
-    return [sorted(verdicts.choices.get(one, ())) for one in rows["question_id"].to_pylist()]
+    choices = verdicts.choices if verdicts else {}
+    return [sorted(choices.get(one, ())) for one in rows["question_id"].to_pylist()]
 
 
-def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchmark, dict[str, int]]:
+def without_bad_questions(benchmark: Benchmark, found: Rejected | None) -> tuple[Benchmark, dict[str, int]]:
     """The benchmark without rows whose question is bad (an id counts in each split), and counts for statistics.
 
     Raises:
         InputError: no id of the verdicts is in the benchmark, or all evaluated rows are left out.
     """
+    if found is None:
+        return benchmark, {}
     named = found.questions | found.choices.keys()
     ids = {name: split.rows["question_id"].to_pylist() for name, split in benchmark.splits.items()}
     known = {one for of_split in ids.values() for one in of_split}
@@ -265,12 +263,12 @@ def without_bad_questions(benchmark: Benchmark, found: Rejected) -> tuple[Benchm
     return replace(benchmark, splits=splits), counts
 
 
-def without_rejected_decoys(benchmark: Benchmark, found: Rejected) -> tuple[dict[str, pa.Table], int]:
-    """The rows of each split without rejected decoys, and the number of these.
+def without_rejected_decoys(benchmark: Benchmark, found: Rejected | None) -> tuple[Benchmark, int]:
+    """The benchmark without rejected decoys, and the number of these.
 
     A row may keep its target alone. Texts are compared as by `comparable`. ``choice_kinds`` are unchanged.
     """
-    tables, dropped = {}, 0
+    splits, dropped = {}, 0
     for name, split in benchmark.splits.items():
         choices, labels = split.rows["choices"].combine_chunks(), split.rows["label"].to_numpy()
         first = starts(choices.value_lengths().to_numpy())
@@ -283,12 +281,10 @@ def without_rejected_decoys(benchmark: Benchmark, found: Rejected) -> tuple[dict
         kept[first[:-1] + labels] = True
         dropped += int((~kept).sum())
         before = starts(kept)  # number of kept choices before each choice
-        left = choices.flatten().filter(pa.array(kept))
-        columns = {
-            "choices": pa.ListArray.from_arrays(pa.array(before[first], pa.int32()), left),
-            "label": pa.array(before[first[:-1] + labels] - before[first[:-1]], pa.int64()),
-        }
-        tables[name] = split.rows
-        for column, values in columns.items():
-            tables[name] = tables[name].set_column(tables[name].schema.get_field_index(column), column, values)
-    return tables, dropped
+        left = pa.ListArray.from_arrays(pa.array(before[first], pa.int32()), choices.flatten().filter(pa.array(kept)))
+        label = pa.array(before[first[:-1] + labels] - before[first[:-1]], pa.int64())
+        rows, names = split.rows, split.rows.schema.names
+        for column, values in (("choices", left), ("label", label)):
+            rows = rows.set_column(names.index(column), column, values)
+        splits[name] = replace(split, rows=rows)
+    return replace(benchmark, splits=splits), dropped

@@ -9,11 +9,12 @@ rows become decoys in such shares that counts of texts in other rows do not reve
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.rows import Rows, number_rows
@@ -23,7 +24,7 @@ from hf_vqa_mc.data.verdicts import Rejected
 from hf_vqa_mc.decoys.candidates import MISSING, Bools, Float32s, Int32s, Int64s, Ints
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
-from hf_vqa_mc.remedies.candidate_pool import Candidate, CandidatePool, candidate_table, images_in_common
+from hf_vqa_mc.remedies.candidate_pool import NONE, CandidatePool, as_questions, images_in_common
 from hf_vqa_mc.remedies.fought_probes import FOLDS, FoughtProbes, group_folds
 from hf_vqa_mc.remedies.judging_probes import SELECTION_PROBES, SELECTION_SEED, JudgingInputs, run_judging_probes
 from hf_vqa_mc.remedies.remedied import Remedied, rejected_texts, with_new_columns, without_bad_questions
@@ -45,7 +46,6 @@ MARGIN = 0.3
 """Lead that the best candidate gives another choice; models of other rows find less of it (regression to the mean)."""
 PLAUSIBLE, PREFERRED = 0.2, 0.7
 """Shares of the published choices that are less plausible than any new decoy, and than the candidates tried first."""
-_UNKNOWN = MISSING - 1  # the neighbours of a row that was not yet searched
 _CANDIDATES = np.dtype(
     [("row", np.int64), ("column", np.int64), ("text", np.int32), ("donor", np.int64), ("similarity", np.float32),
      ("odds", np.float64), ("lead", np.float64)]
@@ -53,14 +53,12 @@ _CANDIDATES = np.dtype(
 Candidates = NDArray[np.void]  # texts that may replace the choice in a column of a row
 
 
-@dataclass(frozen=True)
-class ChangedDecoy:
+class ChangedDecoy(NamedTuple):
     """A replaced decoy."""
 
     row: int
-    index: int  # of the choice in the published order
-    old: str
-    new: str
+    column: int  # of `Rows.texts`
+    text: int  # number of the new text
     donor: int  # row whose choice it is; of the pool, counted from the number of rows on
     round: int
     lead: float
@@ -72,11 +70,8 @@ class Repaired(NamedTuple):
     """The rows after a repair, and what was changed."""
 
     rows: Rows
-    changes: tuple[ChangedDecoy, ...]
-    rounds: int
-    stopped: str  # why the loop ended
-    refused: dict[str, int]  # number of candidates by the reason for which they were refused
-    without_candidate: int  # largest number of rows of a round that should change and had no candidate
+    changes: list[ChangedDecoy]
+    figures: dict[str, Any]  # JSON values
     floor: float  # log odds of plausibility that every new decoy reaches
 
 
@@ -85,7 +80,7 @@ def repair_benchmark(
     families: Sequence[EmbeddingFamily],
     budget: float,
     seed: int = 0,
-    candidates: Sequence[Candidate] = (),
+    candidates: pa.Table = NONE,
     verdicts: Rejected | None = None,
     progress: Progress = silent,
 ) -> Remedied:
@@ -97,25 +92,22 @@ def repair_benchmark(
     Raises:
         InputError: the evaluated split has too few groups of rows.
     """
-    rejected: dict[str, int] = {}
-    if verdicts is not None:
-        benchmark, rejected = without_bad_questions(benchmark, verdicts)
+    benchmark, rejected = without_bad_questions(benchmark, verdicts)
     tables = {name: split.rows for name, split in benchmark.splits.items()}
-    numbered = number_rows({**tables, **({_POOL: candidate_table(candidates)} if candidates else {})})
+    numbered = number_rows({**tables, **({_POOL: as_questions(candidates)} if len(candidates) else {})})
     splits: dict[str, Split] = {}
     figures: dict[str, Any] = {}
     changes: list[dict[str, Any]] = []
     for name, split in benchmark.splits.items():
-        ids = split.rows["question_id"].to_pylist()
-        images = split.rows["image_id"].to_pylist()
+        ids = split.rows["question_id"].combine_chunks()
         try:
             found = repair(
                 numbered[name],
                 split.clusters,
                 families,
                 answers=benchmark.known_answers[name].to_pylist(),
-                rejected=() if verdicts is None else rejected_texts(verdicts, split.rows),
-                pool=CandidatePool(candidates, numbered[_POOL], ids, images) if candidates else None,
+                rejected=rejected_texts(verdicts, split.rows),
+                pool=CandidatePool(candidates, numbered[_POOL], ids) if len(candidates) else None,
                 budget=budget,
                 seed=seed,
                 progress=prefixed(progress, name) if len(tables) > 1 else progress,
@@ -125,17 +117,9 @@ def repair_benchmark(
                 raise InputError(f"{split.location}: {error}") from error
             splits[name], figures[name] = split, {"unchanged": str(error)}
             continue
-        splits[name], described = _with_changes(benchmark, split, found, candidates)
+        splits[name], described = _with_changes(benchmark, split, numbered[name], found.changes, candidates)
         changes += described
-        figures[name] = {
-            "rows": len(found.rows),
-            "decoys": int(found.rows.valid[:, 1:].sum()),
-            "changed": len(found.changes),
-            "rounds": found.rounds,
-            "stopped": found.stopped,
-            "refused": {str(reason): count for reason, count in found.refused.items()},
-            "rows_without_candidate": found.without_candidate,
-        }
+        figures[name] = found.figures
     statistics: dict[str, Any] = {
         "strategy": "repair",
         "budget": budget,
@@ -146,8 +130,8 @@ def repair_benchmark(
         "splits": figures,
         "changes": changes,
     }
-    if candidates:
-        about_images = any(one.image_id for one in candidates)
+    if len(candidates):
+        about_images = pc.any(pc.not_equal(candidates["image_id"], "")).as_py()
         statistics["candidates"] = {
             "given": len(candidates),
             "images_in_common": images_in_common(candidates, benchmark) if about_images else None,
@@ -160,7 +144,7 @@ def repair_benchmark(
 
 
 def _with_changes(
-    benchmark: Benchmark, split: Split, found: Repaired, candidates: Sequence[Candidate]
+    benchmark: Benchmark, split: Split, rows: Rows, changes: Sequence[ChangedDecoy], candidates: pa.Table
 ) -> tuple[Split, list[dict[str, Any]]]:
     """A split with new decoys and ``choice_origins``, and its changes as `Remedied.statistics` lists them."""
     ids, questions, choices, labels = (
@@ -170,32 +154,32 @@ def _with_changes(
         ["target" if index == label else "published" for index in range(len(texts))]
         for texts, label in zip(choices, labels, strict=True)
     ]
-    changes = []
-    for one in found.changes:
-        donor = ids[one.donor] if one.donor < len(ids) else ""
-        origin = f"question {donor}, {split.name}" if donor else candidates[one.donor - len(ids)].source
-        choices[one.row][one.index], origins[one.row][one.index] = one.new, origin
-        reason = f"the target led by {one.lead:.1f} standard deviations and no longer leads (round {one.round})"
-        changes.append(
+    described = []
+    for row, column, text, donor, number, lead, plausibility in changes:
+        index, new = int(rows.positions[row, column]), rows.vocabulary.choices[text]
+        donor_id = ids[donor] if donor < len(ids) else ""
+        origin = f"question {donor_id}, {split.name}" if donor_id else candidates["source"][donor - len(ids)].as_py()
+        described.append(
             {
                 "split": split.name,
-                "question_id": ids[one.row],
-                "question": questions[one.row],
-                "target": choices[one.row][labels[one.row]],
-                "index": one.index,
-                "old": one.old,
-                "new": one.new,
+                "question_id": ids[row],
+                "question": questions[row],
+                "target": choices[row][labels[row]],
+                "index": index,
+                "old": choices[row][index],
+                "new": new,
                 "origin": origin,
-                "donor": donor,
-                "reason": reason,
-                "plausibility": one.plausibility,
+                "donor": donor_id,
+                "reason": f"the target led by {lead:.1f} standard deviations and no longer leads (round {number})",
+                "plausibility": plausibility,
             }
         )
+        choices[row][index], origins[row][index] = new, origin
     columns = {
         name: pa.array(one, pa.list_(pa.string())) for name, one in (("choices", choices), ("choice_origins", origins))
     }
     columns["label"] = split.rows["label"].combine_chunks()
-    return with_new_columns(benchmark, split, columns, int(found.rows.sizes.max(initial=0))), changes
+    return with_new_columns(benchmark, split, columns, int(rows.sizes.max(initial=0))), described
 
 
 def repair(
@@ -228,15 +212,14 @@ def repair(
     plausibility = Plausibility(rows, groups, folds, spaces, forms, seed)
     filters = ReplacementFilters(rows, spaces, answers, rejected)
     state = _Replacements(rows, groups, folds, plausibility, filters, spaces, pool)
-    most, chance = int(budget * (rows.valid.sum() - len(rows))), float(rows.chance.mean())
-    states: list[tuple[float, Rows, tuple[ChangedDecoy, ...]]] = []
-    without_candidate = 0
+    decoys, chance = int(rows.valid.sum()) - len(rows), float(rows.chance.mean())
+    most, states, without_candidate = int(budget * decoys), list[tuple[float, Rows, list[ChangedDecoy]]](), 0
     for number in range(1, rounds + 2):
         fought = FoughtProbes(state.rows, folds, spaces, forms, seed + number, progress)
         judged = JudgingInputs(state.rows, judge_folds, forms, spaces, seed, (rows, state.rows))
         selection = run_judging_probes(SELECTION_PROBES, judged, progress).values()
         distance = float(np.mean([abs(float(one.scores.mean()) - chance) for one in selection]))
-        states.append((distance, state.rows, tuple(state.changes[key] for key in sorted(state.changes))))
+        states.append((distance, state.rows, [state.changes[key] for key in sorted(state.changes)]))
         first = Prediction(scores=(fought.sums.argmax(axis=1) == 0).astype(np.float64), folds=FOLDS)
         surplus = float(first.scores.sum() - rows.chance.sum())  # targets that rank first, more than by chance
         error = first.inflation * float(np.sqrt((rows.chance * (1 - rows.chance)).sum()))
@@ -253,8 +236,16 @@ def repair(
             continue
         break
     _, kept, changes = min(states, key=lambda one: one[0])
-    refused = dict(state.refused.most_common())
-    return Repaired(kept, changes, len(states) - 1, stopped, refused, without_candidate, state.floor)
+    figures = {
+        "rows": len(rows),
+        "decoys": decoys,
+        "changed": len(changes),
+        "rounds": len(states) - 1,
+        "stopped": stopped,
+        "refused": {str(reason): count for reason, count in state.refused.most_common()},
+        "rows_without_candidate": without_candidate,  # of the round with most of them
+    }
+    return Repaired(kept, changes, figures, state.floor)
 
 
 class _Replacements:
@@ -263,14 +254,13 @@ class _Replacements:
     def __init__(self, rows: Rows, groups: Ints, folds: Ints, plausibility: Plausibility, filters: ReplacementFilters,
                  spaces: Sequence[TextSpace], pool: CandidatePool | None) -> None:  # fmt: skip
         self.published = self.rows = rows
-        self.groups, self.folds, self.spaces, self.pool = groups, folds, spaces, pool
+        self.groups, self.folds, self.pool = groups, folds, pool
         self.plausibility, self.filters = plausibility, filters
-        self.vectors = row_vectors(spaces, rows, CHOICES_WEIGHT)
-        self._near = np.full((len(rows), NEIGHBOURS), _UNKNOWN, np.int64)
-        self._similarity = np.full(self._near.shape, -1.0, np.float32)
-        self.floor, self.preferred = np.nanquantile(plausibility.published, (PLAUSIBLE, PREFERRED)).tolist()
         self.donors = rows if pool is None else rows.followed_by(pool.rows)
-        self.changes: dict[tuple[int, int], ChangedDecoy] = {}
+        parts = [rows] if pool is None else [rows, pool.rows]
+        self.vectors = np.concatenate([row_vectors(spaces, one, CHOICES_WEIGHT) for one in parts])  # of all donors
+        self.floor, self.preferred = np.nanquantile(plausibility.published, (PLAUSIBLE, PREFERRED)).tolist()
+        self.changes: dict[tuple[int, int], ChangedDecoy] = {}  # by row and column
         self.refused: Counter[str] = Counter()
 
     def change(self, fought: FoughtProbes, surplus: int, most: int, number: int) -> int:
@@ -278,7 +268,7 @@ class _Replacements:
         leads = fought.sums[:, 0] - fought.sums[:, 1:].max(axis=1, initial=-np.inf)
         order = np.argsort(-leads, kind="stable")
         order = order[leads[order] > 0]
-        counts, texts, words = TextCounts(self.rows), self.rows.texts.copy(), self.rows.vocabulary.choices
+        counts, texts = TextCounts(self.rows), self.rows.texts.copy()
         done = missing = 0
         for first in range(0, len(order), surplus):  # rows with smaller leads follow where some have no candidate
             some = order[first : first + surplus]
@@ -297,9 +287,7 @@ class _Replacements:
                 _, column, text, donor, _, odds, _ = of_row[allowed[0]].item()
                 counts.move(int(texts[row, column]), text)
                 texts[row, column] = text
-                index, old = int(self.rows.positions[row, column]), words[self.published.texts[row, column]]
-                lead = float(leads[row])
-                self.changes[row, column] = ChangedDecoy(row, index, old, words[text], donor, number, lead, odds)
+                self.changes[row, column] = ChangedDecoy(row, column, text, donor, number, float(leads[row]), odds)
         self.rows = replace(self.rows, texts=texts)
         return missing
 
@@ -307,14 +295,13 @@ class _Replacements:
         """The candidates of some rows that cost the target its first place, the best first."""
         decoys = np.where(self.rows.valid[some], fought.sums[some], np.inf)
         decoys[:, 0] = np.inf
-        columns = decoys.argmin(axis=1).tolist()
-        near = [self._neighbours(some)]
+        begins, among = self.rows.beginning(BEGINNING), np.arange(len(self.rows))
+        own = self.vectors[: len(self.rows)]
+        near = [similar_rows(own, self.groups, some, among, NEIGHBOURS, begins, LEAST_SIMILAR)]
         if self.pool is not None:
-            vectors = np.concatenate([self.vectors, row_vectors(self.spaces, self.pool.rows, CHOICES_WEIGHT)])
-            numbers, similar = self.pool.near(self.spaces, vectors, self.rows, some, LEAST_SIMILAR)
-            near.append((np.where(numbers == MISSING, MISSING, len(self.rows) + numbers), similar))
+            near.append(self.pool.near(self.vectors, self.rows, some, LEAST_SIMILAR))
         donors, similarity = (np.concatenate([one[side] for one in near], axis=1) for side in (0, 1))
-        given = zip(some.tolist(), columns, donors, similarity, strict=True)
+        given = zip(some.tolist(), decoys.argmin(axis=1).tolist(), donors, similarity, strict=True)
         found = np.concatenate([self._candidates(*one, counts) for one in given])
         if not len(found):
             return found
@@ -332,15 +319,6 @@ class _Replacements:
         cost = np.abs(found["lead"] + MARGIN) - SIMILARITY_WEIGHT * found["similarity"]
         cost -= PLAUSIBILITY_WEIGHT * found["odds"]
         return found[np.lexsort((found["text"], cost, found["odds"] < self.preferred))]
-
-    def _neighbours(self, some: Int64s) -> tuple[Int64s, Float32s]:
-        """The similar rows of some rows; each is searched once, since no change of a decoy changes the vectors."""
-        new = some[self._near[some, 0] == _UNKNOWN]
-        begins, among = self.rows.beginning(BEGINNING), np.arange(len(self.rows))
-        near, similarity = similar_rows(self.vectors, self.groups, new, among, NEIGHBOURS, begins, LEAST_SIMILAR)
-        self._near[new] = MISSING
-        self._near[new, : near.shape[1]], self._similarity[new, : near.shape[1]] = near, similarity
-        return self._near[some], self._similarity[some]
 
     def _candidates(
         self, row: int, column: int, donors: Int64s, similarity: Float32s, counts: TextCounts

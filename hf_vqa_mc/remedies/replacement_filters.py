@@ -105,7 +105,8 @@ class ReplacementFilters:
         rejected: Sequence[Collection[str]] = (),
     ) -> None:
         words = rows.vocabulary
-        self._rows, self._spaces, self._answers, self._rejected = rows, spaces, answers, rejected
+        self._rows, self._spaces = rows, spaces
+        self._answers, self._rejected = answers or [()] * len(rows), rejected or [()] * len(rows)
         numbered = NumberedTexts(words.choices, words.keys, words.key_texts, True)
         self._tables = filter_tables(numbered, WUP_THRESHOLD, True, all_pairs=True)
         self._content = [tuple(text.split()) for text in without_fillers(words.key_texts)]
@@ -132,14 +133,12 @@ class ReplacementFilters:
         near = np.zeros((len(text), len(others)), np.bool_)
         for space, limit in zip(self._spaces, most, strict=True):
             near |= space.texts[text] @ space.texts[others].T > limit
-        for one, other in np.argwhere(near).tolist():
-            near[one, other] = not self._exclusive(int(text[one]), int(others[other]))
+        keys = self._rows.vocabulary.keys
+        for one, other in np.argwhere(near).tolist():  # but for different numbers, colours or animals
+            key, other_key = int(keys[text[one]]), int(keys[others[other]])
+            apart = exclusive(key, other_key, self._tables.relations)
+            near[one, other] = not (apart or (self._digits[text[one]] and self._digits[others[other]]))
         return np.asarray(near.any(axis=1))
-
-    def _exclusive(self, text: int, other: int) -> bool:
-        """Whether two texts are different numbers, colours or animals."""
-        key, other_key = (int(self._rows.vocabulary.keys[one]) for one in (text, other))
-        return exclusive(key, other_key, self._tables.relations) or bool(self._digits[text] and self._digits[other])
 
     def refusal(self, row: int, column: int, text: int, choices: Ints) -> Refusal | None:
         """Why a text may not replace the choice in a column of the row's choices, the target first; None if it may.
@@ -167,13 +166,11 @@ class ReplacementFilters:
         if any(self._same_meaning(content, self._content[other]) for other in keys.tolist()):
             return Refusal.RELATED
         key_text = vocabulary.key_texts[key]
-        for answer in self._answers[row] if len(self._answers) else ():
+        for answer in self._answers[row]:
             form = comparable(answer)
             if form == key_text or self._same_meaning(content, tuple(form.split())):
                 return Refusal.ANSWER
-        if len(self._rejected) and key_text in map(comparable, self._rejected[row]):
-            return Refusal.VERDICT
-        return None
+        return Refusal.VERDICT if key_text in map(comparable, self._rejected[row]) else None
 
     def _same_meaning(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Whether each word of the shorter text is, or is related in WordNet to, a word of the longer one."""

@@ -1,10 +1,9 @@
 """The strategies of a remedy, declared: what each one does, its options, and the rows that it suits."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from hf_vqa_mc.decoys import VARIANTS
 from hf_vqa_mc.decoys.settings import MOST_IN_SET, Preset, SetSettings, Settings
@@ -14,14 +13,15 @@ from hf_vqa_mc.io.progress import Progress, prefixed
 from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, SEED, VECTORS, flag_of, option, settings, spec_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hf_vqa_mc.data.benchmark import Benchmark, Split
     from hf_vqa_mc.data.verdicts import Rejected
-    from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.remedied import Remedied
 
 JUDGED = FolderKind("vqa-mc remedy --report")
 BUDGET, TO_GAIN, PRESET = 0.2, 0.05, "plausible"  # defaults of ``--budget``, ``--prune`` and ``--preset``
-SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_url")
+SOURCES = ("candidates", "candidates_from", "base_url")
 """Options that name candidates for decoys which answer no question."""
 SET_OPTIONS = tuple(one.name for one in fields(SetSettings))
 OFTEN = 2  # questions per image, and rows per distinct answer, from which other rows' answers replace all decoys
@@ -81,16 +81,6 @@ class StrategySettings:
         "questions, or an annotation file of VQA next to its questions file.",
         default=None,
     )
-    captions: str | None = option(
-        "Of repair: captions whose objects may become decoys: a COCO captions file, or a table with image_id and "
-        "caption.",
-        default=None,
-    )
-    scene_graphs: Path | None = option(
-        "Of repair: scene graphs whose objects and attributes may become decoys: a file of GQA, or a folder of Visual "
-        "Genome.",
-        default=None,
-    )
     candidates: Path | None = option(
         "Of repair: table of texts that may become decoys of one question: question_id, text, source.", default=None
     )
@@ -118,15 +108,6 @@ class StrategySettings:
     question_encoder: str | None = _of_build("question_encoder")
 
 
-class RemedyInputs(NamedTuple):
-    """What a strategy reads."""
-
-    benchmark: "Benchmark"
-    settings: StrategySettings
-    candidates: "Sequence[Candidate]"  # from elsewhere
-    verdicts: "Rejected | None"  # of ``reject``
-
-
 @dataclass(frozen=True)
 class Strategy:
     """The declaration of a strategy."""
@@ -134,25 +115,25 @@ class Strategy:
     name: str
     help: str  # a sentence without its subject
     options: tuple[str, ...]  # fields of `StrategySettings` that it uses; all use ``seed``
-    remedy: "Callable[[RemedyInputs, Progress], Remedied]" = field(repr=False)
-    config: Callable[[str, StrategySettings], str] | None = field(repr=False)
-    """the output's config, from the published one; None where ``remedy`` names it"""
+    suffix: str = ""  # of the output's config; "" if that is the config of the strategy that is chosen
+    variant: str | None = None  # default of ``variant``, if it replaces all decoys
     arguments: Mapping[str, object] = field(default_factory=dict)  # those with which it is recommended
     advice: str = ""  # what to do, in the sentence of `recommended`
     guarantees: bool = False
     """whether it is written whatever the report probes find, since it was asked for what it guarantees"""
-    keeps_choices: bool = False  # whether it removes rows and changes no choice
 
-    def apply(self, given: RemedyInputs, progress: Progress) -> "Remedied":
-        """The remedied benchmark under the name of its new config; one without configs remains without."""
-        from hf_vqa_mc.remedies.remedied import check_own_columns
+    def config(self, published: str, given: StrategySettings) -> str:
+        """The name of the output's config, from the published one.
 
-        if not self.keeps_choices:
-            check_own_columns(given.benchmark, sets=self.guarantees or self.name == "best")
-        made, config = self.remedy(given, progress), given.benchmark.config
-        if config is None or self.config is None:
-            return made
-        return made._replace(benchmark=replace(made.benchmark, config=self.config(config, given.settings)))
+        >>> names, given = ("easyvqa_random_uniform", "rows_v2_remedied"), StrategySettings()
+        >>> [STRATEGIES["iou_qou"].config(one, given) for one in names]
+        ['easyvqa_iou_qou_remedied', 'rows_v2_iou_qou_remedied']
+        """
+        source = published.removesuffix(f"_{self.suffix}")
+        if self.variant is not None:
+            known = [f"_{name}" for name in VARIANTS if source.endswith(f"_{name}")]
+            source = f"{source.removesuffix(max(known, key=len, default=''))}_{_variant(given, self)}"
+        return f"{source}_{self.suffix}"
 
 
 def strategy_of(given: StrategySettings, name: str | None) -> Strategy:
@@ -195,19 +176,14 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     above chance if it was 20 to 30 before, 11 to 25 if 45, and 22 to 52 if 70; after closed sets at most 1.5.
     """
     import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
-
-    from hf_vqa_mc.decoys.candidates import starts
 
     images = split.rows["image_id"].filter(pc.not_equal(split.rows["image_id"], ""))
     questions = len(images) / max(len(images.unique()), 1)  # per image; 0 without images
-    choices = split.rows["choices"].combine_chunks()
-    sizes = choices.value_lengths().to_numpy()
-    targets = choices.flatten().take(pa.array(starts(sizes)[:-1] + split.rows["label"].to_numpy()))
-    counts = pc.value_counts(targets).field("counts").to_numpy()
+    sizes = pc.list_value_length(split.rows["choices"]).to_numpy()
+    counts = pc.value_counts(split.targets).field("counts").to_numpy()
     rows, is_large = counts.mean(), leak > REPAIRED  # rows per distinct answer
-    repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(targets)
+    repeats = rows >= REPEATED and counts.max() <= MOST_FREQUENT * len(sizes)
     chosen = STRATEGIES["closed" if min(questions, rows) >= OFTEN or (is_large and repeats) else "repair"]
     if chosen.guarantees and (size := min(int(np.median(sizes)), MOST_IN_SET)) != SetSettings.set_size:
         chosen = replace(chosen, arguments={**chosen.arguments, "set_size": size})
@@ -216,84 +192,86 @@ def recommended(split: "Split", leak: float) -> tuple[Strategy, str]:
     return chosen, f"{found}, {rows:.1f} rows per distinct answer{large}: {chosen.advice}"
 
 
-def _variant(given: StrategySettings, default: str) -> str:
+def _variant(given: StrategySettings, strategy: Strategy) -> str:
     """The name of the variant of decoys: ``variant``, or the closed sets of ``guarantee``."""
     closed = (one.name for one in VARIANTS.values() if given.guarantee and one.guarantee == given.guarantee)
-    return next(closed, given.variant or default)
+    return next(closed, given.variant or str(strategy.variant))
 
 
-def _remedied_config(default: str, config: str, given: StrategySettings) -> str:
-    """The name of a config with new decoys.
+def remedied_by(
+    strategy: Strategy,
+    benchmark: "Benchmark",
+    given: StrategySettings,
+    candidates: "pa.Table",
+    verdicts: "Rejected | None",
+    progress: Progress,
+) -> "Remedied":
+    """The benchmark after a strategy, under the name of its new config; one without configs remains without.
 
-    >>> given = StrategySettings()
-    >>> _remedied_config("iou_qou", "easyvqa_random_uniform", given), _remedied_config("sets", "rows_v2", given)
-    ('easyvqa_iou_qou_remedied', 'rows_v2_sets_remedied')
+    ``candidates`` are a table of `candidate_pool.CANDIDATES`. The statistics of ``best`` name the strategy (``best``),
+    the mean distance from chance after each one (``selection``), and why others cannot be applied (``not_applied``).
     """
-    source = config.removesuffix("_remedied")
-    known = [f"_{name}" for name in VARIANTS if source.endswith(f"_{name}")]
-    return f"{source.removesuffix(max(known, key=len, default=''))}_{_variant(given, default)}_remedied"
-
-
-def _repair(given: RemedyInputs, progress: Progress) -> "Remedied":
     import pyarrow.compute as pc
 
+    from hf_vqa_mc.remedies.new_decoys import give_new_decoys
+    from hf_vqa_mc.remedies.prune import prune
+    from hf_vqa_mc.remedies.remedied import check_own_columns
     from hf_vqa_mc.remedies.repair import repair_benchmark
     from hf_vqa_mc.text.embeddings import embedding_families
     from hf_vqa_mc.text.many_texts import word_lists
     from hf_vqa_mc.text.word_vectors import load_word_vectors
 
     def sentences() -> Iterator[list[str]]:
-        for split in given.benchmark.splits.values():
+        for split in benchmark.splits.values():
             yield from word_lists(split.rows["question"].combine_chunks())
             yield from word_lists(pc.list_flatten(split.rows["choices"].combine_chunks()))
 
-    chosen, vectors = given.settings, None
-    if chosen.word_vectors is not None:
-        vectors = load_word_vectors(chosen.word_vectors, sentences, chosen.seed, progress)
-    families, sources = embedding_families(vectors), (given.candidates, given.verdicts)
-    return repair_benchmark(given.benchmark, families, chosen.budget or BUDGET, chosen.seed, *sources, progress)
+    if strategy.name != "prune":
+        check_own_columns(benchmark, sets=strategy.guarantees or strategy.name == "best")
+    if strategy.name == "best":
+        return _nearest_to_chance(benchmark, given, candidates, verdicts, progress)
+    if strategy.name == "prune":
+        made = prune(benchmark, TO_GAIN if given.prune is None else given.prune, given.seed, progress)
+    elif strategy.name == "repair":
+        vectors, name = None, given.word_vectors
+        if name is not None:
+            vectors = load_word_vectors(name, sentences, given.seed, progress)
+        families, budget = embedding_families(vectors), given.budget or BUDGET
+        made = repair_benchmark(benchmark, families, budget, given.seed, candidates, verdicts, progress)
+    else:
+        variant = _variant(given, strategy)
+        values = {one.name: getattr(given, one.name, None) for one in fields(Settings)}
+        method = Settings(**{"preset": PRESET, **{name: value for name, value in values.items() if value is not None}})
+        keep_size = given.decoys_per_set is None and method.preset == PRESET
+        donors = candidates.filter(pc.is_valid(candidates["question"]))
+        donors = donors.slice(0, 0) if strategy.guarantees else donors
+        made = give_new_decoys(benchmark, variant, given.word_vectors, method, donors, keep_size, progress, verdicts)
+    if benchmark.config is None:
+        return made
+    return made._replace(benchmark=replace(made.benchmark, config=strategy.config(benchmark.config, given)))
 
 
-def _new_decoys(default: str, given: RemedyInputs, progress: Progress) -> "Remedied":
-    from hf_vqa_mc.remedies.new_decoys import give_new_decoys
-
-    chosen = given.settings
-    variant = _variant(chosen, default)
-    values = {one.name: getattr(chosen, one.name, None) for one in fields(Settings)}
-    method = Settings(**{"preset": PRESET, **{name: value for name, value in values.items() if value is not None}})
-    keep_size = chosen.decoys_per_set is None and method.preset == PRESET
-    donors = () if VARIANTS[variant].closed else [one for one in given.candidates if one.question is not None]
-    return give_new_decoys(
-        given.benchmark, variant, chosen.word_vectors, method, donors, keep_size, progress, given.verdicts
-    )
-
-
-def _prune(given: RemedyInputs, progress: Progress) -> "Remedied":
-    from hf_vqa_mc.remedies.prune import prune
-
-    to_gain = TO_GAIN if given.settings.prune is None else given.settings.prune
-    return prune(given.benchmark, to_gain, given.settings.seed, progress)
-
-
-def _best(given: RemedyInputs, progress: Progress) -> "Remedied":
-    """The remedied benchmark on which the selection probes are nearest to chance.
-
-    Its statistics name the strategy (``best``), the mean distance from chance after each one (``selection``), and why
-    others cannot be applied (``not_applied``).
-    """
+def _nearest_to_chance(
+    benchmark: "Benchmark",
+    given: StrategySettings,
+    candidates: "pa.Table",
+    verdicts: "Rejected | None",
+    progress: Progress,
+) -> "Remedied":
+    """The remedied benchmark on which the selection probes are nearest to chance."""
     from hf_vqa_mc.remedies.judgement import judge
     from hf_vqa_mc.text.embeddings import embedding_families
 
-    split, seed, families = given.benchmark.test, given.settings.seed, embedding_families()
+    families, distances = embedding_families(), dict[str, float]()
     found, failed = dict[str, "Remedied"](), dict[str, str]()
-    distances: dict[str, float] = {}
     for name, one in STRATEGIES.items():
-        if one.remedy is _best:
+        if name == "best":
             continue
         of_strategy = prefixed(progress, name)
         try:
-            found[name] = made = one.apply(given, of_strategy)
-            mean = judge(split, made.benchmark.test, families, seed, progress=of_strategy, selection=True).mean
+            found[name] = made = remedied_by(one, benchmark, given, candidates, verdicts, of_strategy)
+            judged = benchmark.test, made.benchmark.test
+            mean = judge(*judged, families, given.seed, progress=of_strategy, selection=True).mean
             distances[name] = mean.after - mean.chance_after
         except InputError as error:
             failed[name] = str(error)
@@ -308,46 +286,36 @@ STRATEGIES = {
     one.name: one
     for one in (
         Strategy(
-            "repair",
-            "change the fewest decoys",
-            ("budget", "word_vectors", "pool", *SOURCES, "reject"),
-            _repair,
-            lambda config, given: f"{config.removesuffix('_repaired')}_repaired",
+            name="repair",
+            help="change the fewest decoys",
+            options=("budget", "word_vectors", "pool", *SOURCES, "reject"),
+            suffix="repaired",
             advice="change the fewest decoys",
         ),
         Strategy(
-            "closed",
-            "closed answer sets (--guarantee)",
-            ("guarantee", "variant", "preset", "word_vectors", "reject", *SET_OPTIONS),
-            partial(_new_decoys, "sets"),
-            partial(_remedied_config, "sets"),
-            {"guarantee": "choices"},
-            "form closed answer sets",
+            name="closed",
+            help="closed answer sets (--guarantee)",
+            options=("guarantee", "variant", "preset", "word_vectors", "reject", *SET_OPTIONS),
+            suffix="remedied",
+            variant="sets",
+            arguments={"guarantee": "choices"},
+            advice="form closed answer sets",
             guarantees=True,
         ),
         Strategy(
-            "iou_qou",
-            "replace all decoys by answers to other questions on the image and to similar questions (--variant), for "
-            "datasets with many questions per image and answers that repeat",
-            ("variant", "preset", "decoys_per_set", "word_vectors", "pool", "reject"),
-            partial(_new_decoys, "iou_qou"),
-            partial(_remedied_config, "iou_qou"),
+            name="iou_qou",
+            help="replace all decoys by answers to other questions on the image and to similar questions (--variant), "
+            "for datasets with many questions per image and answers that repeat",
+            options=("variant", "preset", "decoys_per_set", "word_vectors", "pool", "reject"),
+            suffix="remedied",
+            variant="iou_qou",
         ),
+        Strategy(name="prune", help="remove rows (--prune)", options=("prune",), suffix="pruned"),
         Strategy(
-            "prune",
-            "remove rows (--prune)",
-            ("prune",),
-            _prune,
-            lambda config, given: f"{config.removesuffix('_pruned')}_pruned",
-            keeps_choices=True,
-        ),
-        Strategy(
-            "best",
-            "the one of these after which further probes find least",
-            ("budget", "preset", "decoys_per_set", "word_vectors", "pool", *SOURCES, "reject", *SET_OPTIONS),
-            _best,
-            None,
-            {"strategy": "best"},
+            name="best",
+            help="the one of these after which further probes find least",
+            options=("budget", "preset", "decoys_per_set", "word_vectors", "pool", *SOURCES, "reject", *SET_OPTIONS),
+            arguments={"strategy": "best"},
         ),
     )
 }

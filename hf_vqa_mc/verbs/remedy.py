@@ -17,20 +17,20 @@ from hf_vqa_mc.options import ADVANCED, check_options, option, overwrite_option,
 from hf_vqa_mc.remedies.strategies import (
     JUDGED,
     STRATEGIES,
-    RemedyInputs,
     Strategy,
     StrategySettings,
     recommended,
+    remedied_by,
     strategy_of,
 )
 from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report, Step, frame_of
 from hf_vqa_mc.text.tables import TextTable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from datasets import DatasetDict
 
     from hf_vqa_mc.data import Benchmark
-    from hf_vqa_mc.remedies.candidate_pool import Candidate
     from hf_vqa_mc.remedies.judgement import Comparison
     from hf_vqa_mc.report.verdict import Figure
 
@@ -269,7 +269,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.io.atomic import publish_together
 
     strategy = strategy_of(settings, settings.strategy)
-    read = settings.pool, settings.captions, settings.scene_graphs, settings.candidates, settings.reject
+    read = settings.pool, settings.candidates, settings.reject
     inputs = [*settings.paths, *(Path(one) for one in read if one)]
     if settings.output is not None:
         check_output(settings.dataset, settings.output, settings.overwrite)
@@ -279,19 +279,19 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
         check_report_folder(settings.report, JUDGED, "--report", [*inputs, *others], settings.overwrite)
     verdicts = read_rejections(settings.reject) if settings.reject else None
     benchmark = load(settings, progress)
-    if not strategy.keeps_choices and not benchmark.spec.choices.columns:
+    if strategy.name != "prune" and not benchmark.spec.choices.columns:
         raise InputError(
             f"{benchmark.test.location}: no column holds its choices ({benchmark.spec.choices.description}), so other "
             "choices cannot be written; add a column with lists of choices"
         )
     repeated, rows = benchmark.test.repeated, benchmark.test.rows.num_rows
-    if not strategy.keeps_choices and repeated > MOST_REPEATED * rows:
+    if strategy.name != "prune" and repeated > MOST_REPEATED * rows:
         raise InputError(
             f"{benchmark.test.location}: {repeated:,} of {rows:,} rows have the image, question and choices, in any "
             "order, of another row (circular evaluation; vqa-mc lint lists them): remedy one order of each question, "
             "and rotate the choices afterwards"
         )
-    if settings.output is not None and strategy.config is not None and benchmark.config is not None:
+    if settings.output is not None and strategy.suffix and benchmark.config is not None:
         check_config(benchmark, settings.output, strategy.config(benchmark.config, settings), settings.overwrite)
     from hf_vqa_mc.remedies.judgement import judge  # these are slow to import
     from hf_vqa_mc.report.pages import staged_report
@@ -300,7 +300,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.text.embeddings import embedding_families
 
     benchmark, candidates = _candidates(settings, benchmark, progress)
-    made = strategy.apply(RemedyInputs(benchmark, settings, candidates, verdicts), progress)
+    made = remedied_by(strategy, benchmark, settings, candidates, verdicts, progress)
     comparison, unjudged = None, ""
     changes, families = made.statistics.get("changes", ()), embedding_families()
     try:
@@ -324,16 +324,15 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     return replace(result, written=tuple(path for _, files in outputs for path in files))
 
 
-def _candidates(
-    settings: RemedySettings, benchmark: "Benchmark", progress: Progress
-) -> "tuple[Benchmark, list[Candidate]]":
+def _candidates(settings: RemedySettings, benchmark: "Benchmark", progress: Progress) -> "tuple[Benchmark, pa.Table]":
     """Candidates from all sources, and the benchmark with a note on questions to which a model does not reply."""
+    import pyarrow as pa
+
     from hf_vqa_mc.evaluation.written_decoys import write_wrong_answers
     from hf_vqa_mc.io.hub_folder import file_name
     from hf_vqa_mc.remedies.candidate_pool import from_replies, read_candidates
 
-    named = settings.pool, settings.captions, settings.scene_graphs, settings.candidates
-    found = read_candidates(benchmark, *named, progress)
+    found = read_candidates(benchmark, settings.pool, settings.candidates, progress)
     model, folder, beside = settings.candidates_from, None, settings.output or settings.report
     if model is None:
         return benchmark, found
@@ -345,4 +344,4 @@ def _candidates(
         missing = f"{len(written.failures):,} of {len(written.answers):,} questions"
         note = f"{public_name(written.model)} wrote no candidates for {missing}, such as: {written.failures[0]}"
         benchmark = replace(benchmark, notes=(*benchmark.notes, note))
-    return benchmark, [*found, *from_replies(written.answers, written.model)]
+    return benchmark, pa.concat_tables([found, from_replies(written.answers, written.model)])

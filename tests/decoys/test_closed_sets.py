@@ -8,7 +8,6 @@ import pytest
 
 from hf_vqa_mc.decoys import propensity_model
 from hf_vqa_mc.decoys.propensity_model import answer_propensities
-from hf_vqa_mc.decoys.set_rows import RowDistances
 from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.errors import InputError
@@ -90,15 +89,6 @@ def test_rows_of_a_set_share_their_choices_and_what_the_kind_says(variant, seed)
         assert in_sets + sum(counts["left_out"].values()) == splits.count(split)
 
 
-def test_a_rule_on_choices_in_their_order_is_right_in_one_row_of_each_set():
-    rng = np.random.default_rng(0)
-    rows = [(at, QUESTIONS[rng.integers(4)], ANSWERS[rng.integers(8)]) for at in range(400)]
-    made = rows_of(built("sets_same_question", triplets(rows)))
-    rules = {(tuple(row["choices"]), row["question"]): rng.integers(len(row["choices"])) for row in made}
-    right = sum(rules[tuple(row["choices"]), row["question"]] == row["label"] for row in made)
-    assert right == len(sets_of(made))
-
-
 @pytest.mark.slow
 def test_similar_questions_form_sets_and_those_that_leak_are_left_out_first(one_fit, monkeypatch):
     rng = np.random.default_rng(1)
@@ -178,12 +168,6 @@ def test_where_no_set_is_possible_the_error_says_why(rows, variant, words):
         built(variant, triplets(rows))
 
 
-def test_other_variants_have_empty_set_columns():
-    rows = [(0, "what is it", answer) for answer in ANSWERS]
-    for row in rows_of(built("iou", triplets(rows))):
-        assert (row["set_id"], row["set_kind"], row["set_leak"]) == ("", "", None)
-
-
 def test_sets_prefer_the_same_question_and_smaller_sets_take_what_is_left():
     rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:6])]
     found = built("sets_same_question", triplets(rows), set_size=4)
@@ -222,15 +206,6 @@ def test_sets_of_one_question_are_kept_at_every_coverage():
     assert len(rows_of(made)) == 8
     assert {row["set_leak"] for row in rows_of(made)} == {0.0}
     assert made.statistics["closed_sets"]["train"]["leak_curve"] is None  # there is nothing to choose
-
-
-@pytest.mark.slow
-def test_the_curve_of_coverage_and_leak_begins_with_all_sets_of_one_question():
-    similar = [(at, f"what is {at % 5}", ANSWERS[at % 8]) for at in range(8, 400)]
-    rows = [(at, "what is it", answer) for at, answer in enumerate(ANSWERS[:8])] + similar
-    made = built("sets_similar_question", triplets(rows), coverage=1.0)
-    exact = sum(row["set_leak"] == 0 for row in rows_of(made))
-    assert made.statistics["closed_sets"]["train"]["leak_curve"]["points"][0]["rows"] == max(exact, 1)
 
 
 @pytest.mark.parametrize(("variant", "leak"), [("sets_same_question", 0.0), ("sets_same_image", None)])
@@ -316,19 +291,3 @@ def test_sets_that_are_left_out_have_the_most_distant_rows():
 def test_no_image_is_twice_in_a_set_unless_sets_are_about_one_image():
     for one in sets_of(rows_of(built("sets", triplets(rare_answers(images=5)), coverage=1.0))).values():
         assert len({row["image_id"] for row in one}) == len(one)
-
-
-@pytest.fixture
-def distances():
-    questions = ["what animal is it", "what animal is it", "what animal is this", "how many hats are there"]
-    answers = ["cat", "horse", "duck", "twelve"]
-    keys = np.arange(4, dtype=np.int32)
-    given = pa.array(questions, pa.large_string()), keys, answers
-    return -RowDistances(*given, [one.embed for one in embedding_families()]).of_sets(keys[None].astype(int), keys)[0]
-
-
-def test_distances_are_symmetric_and_0_where_nothing_differs(distances):
-    assert distances == pytest.approx(distances.T, abs=1e-4)
-    assert distances.diagonal() == pytest.approx(0, abs=1e-4)
-    assert distances[0, 1] == pytest.approx(0, abs=1e-4)  # the same question
-    assert distances[0, 1] < distances[0, 2] < distances[0, 3]

@@ -1,9 +1,7 @@
 """One input a rule, and which rule fired."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys.candidates import ACCEPTED, Reason, reason_against
 from hf_vqa_mc.decoys.settings import Settings
-from tests.decoys.literal_method import objection, remembered_wup, squeezed
+from tests.decoys.literal_method import objection, remembered_wup
 from tests.decoys.small_worlds import candidates_of
 
 
@@ -114,16 +112,3 @@ def test_any_texts_get_the_verdict_of_the_rules_written_out(
     settings = Settings(wup_threshold=threshold, wup_boundary=boundary)  # type: ignore[arg-type]
     expected = objection(candidate, target, taken, settings, remembered_wup if with_wup else None)
     assert verdict(candidate, target, taken, threshold, boundary == "reject", with_wup) == (expected or "accepted")
-
-
-def test_texts_are_numbered_once_and_those_that_read_the_same_share_a_key() -> None:
-    texts = ["Two.", "two", "cat", "2", "cat", "?!", "!?"]
-    candidates, numbers = candidates_of(texts, 0.9, True)
-    assert [candidates.texts[number] for number in numbers] == texts
-    assert candidates.texts == list(dict.fromkeys(texts))
-    assert candidates.keys.tolist() == [0, 0, 1, 0, 2, 3]
-    assert candidates.key_texts == ["two", "cat", "?!", "!?"]
-    starts, letters = candidates.tables.letter_starts, candidates.tables.letters
-    assert [bytes(np.asarray(letters[a:b])).decode() for a, b in pairwise(starts)] == [
-        squeezed(text) for text in candidates.key_texts
-    ]

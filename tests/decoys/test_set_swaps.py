@@ -92,18 +92,6 @@ def test_repeated_until_nothing_changes_no_exchange_of_two_rows_would_decrease_t
     assert tried_any
 
 
-def test_sets_of_a_single_question_and_sets_in_several_groups_are_kept():
-    indexed, rows, propensities, partners, _ = world(3)
-    before = partners.copy()
-    across = np.arange(len(partners)), np.arange(0, len(partners) + 1, 1)
-    swap_rows(across, partners, propensities, rows, indexed.tables)
-    assert (partners == before).all()
-    same = rows._replace(questions=np.zeros(len(partners), np.int32), images=np.arange(len(partners), dtype=np.int32))
-    whole = np.arange(len(partners)), np.array([0, len(partners)])
-    swap_rows(whole, partners, propensities, same, indexed.tables)
-    assert (partners == before).all()
-
-
 def test_rows_join_only_near_ones():
     far = list(range(9))
     indexed, rows, propensities, partners, _ = world(5, far=far)

@@ -8,7 +8,7 @@ from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.decoys.candidates import MISSING
 from hf_vqa_mc.remedies import candidate_pool
-from hf_vqa_mc.remedies.candidate_pool import Candidate, CandidatePool, candidate_table
+from hf_vqa_mc.remedies.candidate_pool import CandidatePool, as_questions, candidate_table
 from hf_vqa_mc.remedies.judging_probes import JudgingInputs
 from hf_vqa_mc.remedies.repair import repair_benchmark
 from hf_vqa_mc.remedies.row_features import TextForms, TextSpace, row_vectors
@@ -22,56 +22,33 @@ ROWS = pa.table(
         "label": [0, 0],
     }
 )
-CANDIDATES = [
-    Candidate("dog", "pool", "What animal is it?"),
-    Candidate("mauve", "pool", "What colour is it?"),
-    Candidate("lynx", "Ann", question_id="a"),
-    Candidate("ochre", "Ann", question_id="b"),
-    Candidate("zzz", "caption", image_id="1"),
-    Candidate("tac", "caption", image_id="9"),
-    Candidate("tac", "caption", image_id="8"),
-    Candidate("evil tot", "caption", image_id="9"),
-]
+CANDIDATES = pa.table(
+    [
+        ["dog", "mauve", "lynx", "ochre"],
+        ["pool", "pool", "Ann", "Ann"],
+        ["What animal is it?", "What colour is it?", None, None],
+        [""] * 4,
+        [None, None, "a", "b"],
+    ],
+    candidate_pool.CANDIDATES,
+)
 
 
-@pytest.fixture
-def pool():
-    numbered = number_rows({"rows": ROWS, "pool": candidate_table(CANDIDATES)})
-    rows = numbered["rows"]
-    spaces = [TextSpace.embedded(Letters(), rows)]
-    return CandidatePool(CANDIDATES, numbered["pool"], ["a", "b"], ["1", ""]), spaces, rows
-
-
-def near(pool, row):
-    made, spaces, rows = pool
-    vectors = np.concatenate([row_vectors(spaces, one) for one in (rows, made.rows)])
-    numbers, similarity = made.near(spaces, vectors, rows, np.array([row]), -np.inf)
-    kept = numbers[0] != MISSING
-    return [CANDIDATES[one].text for one in numbers[0][kept]], similarity[0][kept]
-
-
-def test_candidates_of_a_row_come_first_and_those_of_other_questions_never(pool):
-    for row, own, other in ((0, "lynx", "ochre"), (1, "ochre", "lynx")):
-        texts, similarity = near(pool, row)
-        assert texts[0] == own and similarity[0] == 1
-        assert other not in texts
-
-
-def test_answers_come_by_similar_questions_and_other_texts_by_image_and_choices(pool):
-    assert near(pool, 0)[0] == ["lynx", "dog", "zzz", "tac", "evil tot"]  # "mauve" answers no "What animal"
-    assert near(pool, 1)[0][:2] == ["ochre", "mauve"]
-    assert near(pool, 1)[0].index("evil tot") < near(pool, 1)[0].index("zzz")
-
-
-def test_texts_about_the_same_image_are_kept_where_others_are_nearer(pool, monkeypatch):
-    monkeypatch.setattr(candidate_pool, "NEIGHBOURS", 1)
-    assert near(pool, 0)[0] == ["lynx", "dog", "zzz"]
-    assert near(pool, 1)[0] == ["ochre", "mauve", "evil tot"]
+@pytest.mark.parametrize(("row", "expected"), [(0, ["lynx", "dog"]), (1, ["ochre", "mauve"])])
+def test_candidates_of_a_row_come_first_then_answers_to_similar_questions(row, expected):
+    numbered = number_rows({"rows": ROWS, "pool": as_questions(CANDIDATES)})
+    rows, spaces = numbered["rows"], [TextSpace.embedded(Letters(), numbered["rows"])]
+    vectors = np.concatenate([row_vectors(spaces, one) for one in numbered.values()])
+    made = CandidatePool(CANDIDATES, numbered["pool"], pa.array(["a", "b"]))
+    (numbers,), (similarity,) = made.near(vectors, rows, np.array([row]), -np.inf)
+    kept = numbers != MISSING
+    assert CANDIDATES["text"].take(pa.array(numbers[kept] - len(rows))).to_pylist() == expected
+    assert similarity[0] == 1
 
 
 def test_the_probes_that_judge_do_not_count_words_of_candidates():
-    found = []
-    for tables in ({"rows": ROWS}, {"rows": ROWS, "pool": candidate_table(CANDIDATES * 20)}):
+    found, many = [], pa.concat_tables([CANDIDATES] * 40)
+    for tables in ({"rows": ROWS}, {"rows": ROWS, "pool": as_questions(many)}):
         rows = number_rows(tables)["rows"]
         judged = JudgingInputs(rows, np.zeros(2), TextForms(rows.vocabulary), [], 0, (rows,))
         found.append([space.texts[rows.texts] for space in (judged.characters, judged.words)])
@@ -84,7 +61,9 @@ def test_a_repair_gives_candidates_to_their_row_alone_and_names_their_source():
     benchmark = read_benchmark(planted("length", 0.35, 150, 0)[0].drop(["answers", "choice_kinds"]).to_pandas())
     ids = benchmark.test.rows["question_id"].to_pylist()
     texts = {name: words()[-4:, row].tolist() for row, name in enumerate(ids)}
-    candidates = [Candidate(text, "Ann", question_id=name) for name in ids for text in texts[name]]
+    written = [(text, name) for name in ids for text in texts[name]]
+    given, names = zip(*written, strict=True)
+    candidates = candidate_table(given, pa.repeat("Ann", len(given)), question_id=names)
     made = repair_benchmark(benchmark, [Letters()], 0.2, 0, candidates)
     changes = [one for one in made.statistics["changes"] if one["origin"] == "Ann"]
     assert len(changes) == made.statistics["candidates"]["used"] > 0

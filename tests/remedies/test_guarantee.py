@@ -66,31 +66,6 @@ def test_the_card_of_closed_sets_does_not_speak_of_pruning(benchmark, tmp_path):
     assert "for which no partners were left" in card
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"variant": "qou"}, "guarantee replaces variant; remove one of them"),
-        ({"prune": 0.1}, "prune is an option of strategy prune, not of closed"),
-        ({"set_size": 8}, "set_size=8: expected an integer from 2 to 7"),
-        ({"coverage": 0}, "coverage=0.0: expected a number above 0, at most 1"),
-        ({"coverage": float("nan")}, "coverage=nan: expected a number above 0, at most 1"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused_before_work_starts(benchmark, options, words):
-    with pytest.raises(InputError, match=words):
-        vm.remedy(benchmark, guarantee="question", **options)
-
-
-def test_options_of_closed_sets_without_a_guarantee_are_refused(benchmark):
-    with pytest.raises(InputError, match="coverage is an option of strategy closed and best, not of repair"):
-        vm.remedy(benchmark, coverage=0.5, word_vectors="corpus")
-
-
-def test_closed_variants_take_no_donors(benchmark):
-    with pytest.raises(InputError, match=r"pool is an option of strategy .*, not of closed"):
-        vm.remedy(benchmark, variant="sets_same_question", pool="pool.csv")
-
-
 def test_without_images_a_guarantee_for_the_image_is_refused(benchmark):
     with pytest.raises(InputError, match="closed sets of the same image need images, and none of its 420 rows has an"):
         vm.remedy(benchmark.remove_columns("image_id"), guarantee="image")

@@ -2,12 +2,9 @@ from dataclasses import replace
 
 import datasets
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from hf_vqa_mc.audits.rows import number_rows
 from hf_vqa_mc.data.reading import read_benchmark
-from hf_vqa_mc.remedies import judging_probes
 from hf_vqa_mc.remedies.judgement import compare_probes, two_way_error
 from hf_vqa_mc.report.verdict import judgement_figures, verdict
 
@@ -53,12 +50,6 @@ def test_rows_tied_by_a_donor_count_as_one_cluster():
     own, donor = np.arange(500), np.repeat(np.arange(50), 10)
     assert two_way_error(values, own, donor) == pytest.approx(two_way_error(values, donor, donor))
     assert two_way_error(values, own, donor) > 2 * two_way_error(values, own, own)
-
-
-def test_texts_without_common_terms_have_an_empty_embedding():
-    rows = number_rows({"rows": pa.table({"question": ["q"], "choices": [["a", "b"]], "label": [0]})})["rows"]
-    space = judging_probes._lsa((rows,), "word", (1, 1))
-    assert not space.texts.any() and not space.questions.any()
 
 
 @pytest.mark.slow

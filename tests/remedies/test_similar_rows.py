@@ -33,8 +33,3 @@ def test_rows_with_similar_choices_come_before_equal_questions_with_others():
     order, similarity = neighbours(3.0)
     assert order[0] == 2 and order.index(3) < order.index(1)
     assert similarity[0] > neighbours(0.0)[1][1] + 2.9  # three times a mean cosine of 1
-
-
-def test_rows_below_the_smallest_similarity_give_no_candidates():
-    order, similarity = neighbours(3.0)
-    assert neighbours(3.0, float(similarity[1]))[0] == order[:2]

@@ -5,7 +5,9 @@ from dataclasses import fields
 import datasets
 import pytest
 
+import hf_vqa_mc as vm
 from hf_vqa_mc.data.reading import read_benchmark
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies.strategies import STRATEGIES, StrategySettings, recommended
 
 
@@ -62,3 +64,26 @@ def test_closed_sets_are_recommended_with_as_many_choices_as_the_rows_have(choic
 def test_every_option_belongs_to_a_strategy_and_every_option_of_one_exists():
     named = {name for one in STRATEGIES.values() for name in one.options}
     assert named == {one.name for one in fields(StrategySettings)} - {"seed"}
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"guarantee": "question", "variant": "qou"}, "guarantee replaces variant"),
+        ({"guarantee": "question", "prune": 0.1}, "prune is an option of strategy prune, not of closed"),
+        ({"guarantee": "question", "set_size": 8}, "set_size=8: expected"),
+        ({"guarantee": "question", "coverage": float("nan")}, "coverage=nan: expected"),
+        ({"coverage": 0.5, "word_vectors": "corpus"}, "coverage is an option of strategy closed and best, not of"),
+        ({"variant": "sets_same_question", "pool": "pool.csv"}, "pool is an option of strategy .*, not of closed"),
+        ({"variant": "iou", "candidates": "x.json"}, "candidates is an option of strategy repair and best, not of"),
+        ({"base_url": "http://localhost:1"}, "base_url is the address of the model of candidates_from"),
+        ({"candidates_from": object()}, "expected a name, a function, or an object with a method"),
+        ({"candidates": "none.csv"}, "none.csv does not exist"),
+    ],
+)
+def test_options_that_cannot_be_used_are_named_before_anything_is_changed(options, match):
+    rows = [
+        {"question_id": one, "image_id": one, "question": "What?", "choices": ["a", "b"], "label": 0} for one in "12"
+    ]
+    with pytest.raises(InputError, match=match):
+        vm.remedy(datasets.Dataset.from_list(rows), **options)
