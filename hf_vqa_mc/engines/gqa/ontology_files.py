@@ -10,7 +10,6 @@ used.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,11 +41,6 @@ def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
     if objects is None or attributes is None:
         given, missing = ("objects", "attributes") if objects else ("attributes", "objects")
         raise InputError(f"the ontology's {given} are given without its {missing}: give both files or neither")
-    return _read(objects, attributes)
-
-
-@lru_cache(maxsize=2)
-def _read(objects: Path, attributes: Path) -> Ontology:
     layout = "name,count,category,marks as in GQA's list of objects"
     lines = []
     for name, fields in _rows(objects, ",", layout, lambda field: field.isdigit() or bool(_MARKS.match(field))):
