@@ -28,7 +28,6 @@ from hf_vqa_mc.schema import check_triplets
 N_CANDIDATES = 18  # including the correct one
 N_PLAUSIBLE = 3  # answers given without the image
 N_POPULAR = 10  # most popular answers, candidates of every question
-ENOUGH = 3  # an answer of this many annotators scores 1
 
 PLAUSIBLE, POPULAR, RANDOM = 0, 1, 2
 KINDS = ("plausible", "popular", "random")
@@ -64,8 +63,7 @@ def vqa_candidates(
     """
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, given_starts, unknown_ids = _given(table, plausible or {})
-    columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given]
-    answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
+    answers, (targets, given_texts) = NumberedTexts.number([table["target"].combine_chunks(), given])
     keys, hashes = answers.keys, text_hashes(table["question_id"].to_pylist())
     training = pc.equal(table["split"], "train").to_numpy()
     popular = answers.most_frequent(targets[training] if training.any() else targets)[:N_POPULAR]
@@ -88,35 +86,19 @@ def vqa_candidates(
     texts = pa.array(answers.texts, pa.string()).take(pa.array(decoys[is_taken]))
     orig_decoys = pa.ListArray.from_arrays(pa.array(starts(found), pa.int32()), texts)
     column = table.schema.get_field_index("orig_decoys")
-    rows = np.arange(len(targets))
-    lengths = pc.list_value_length(table["answers"]).to_numpy()
-    human, times = np.unique(np.repeat(rows, lengths) * len(keys) + keys[humans], return_counts=True)
-    wanted = rows[:, None] * len(keys) + keys[decoys]
-    at = np.searchsorted(human, wanted).clip(max=len(human) - 1)
-    annotators = np.where((human[at] == wanted) & is_taken, times[at], 0)  # who gave each decoy as their answer
-    of_kind = {name: kinds == kind for kind, name in enumerate(KINDS)}
-    is_popular = np.isin(keys[decoys], keys[popular])
+    numbers = {name: int(np.count_nonzero(kinds == kind)) for kind, name in enumerate(KINDS)}
+    sizes, counts = np.unique(found + 1, return_counts=True)
     statistics = {  # a decoy of two kinds counts as the first of plausible, popular and random
         "questions": len(targets),
-        "candidates": _tally(found + 1),
-        "decoys": {name: int(mask.sum()) for name, mask in of_kind.items()},
+        "candidates": dict(zip(map(str, sizes.tolist()), counts.tolist(), strict=True)),
+        "decoys": numbers,
         "plausible": {
             "given": int(outcomes[_TAKEN]),
-            "from_similar_questions": int(of_kind["plausible"].sum() - outcomes[_TAKEN]),
-            "per_question": _tally(of_kind["plausible"].sum(axis=1)),
-            "also_popular": int((is_popular & of_kind["plausible"]).sum()),
+            "from_similar_questions": numbers["plausible"] - int(outcomes[_TAKEN]),
             "given_not_taken": dict(zip(GIVEN_REASONS, outcomes.tolist(), strict=False)),
             "given_for_unknown_questions": unknown_ids,
         },
         "popular": [answers.texts[text] for text in popular.tolist()],
-        "correct_is_popular": int(np.isin(keys[targets], keys[popular]).sum()),
-        "also_human_answers": {  # questions with a decoy that any, or at least ENOUGH, annotators gave
-            name: {
-                "questions": int(((annotators > 0) & mask).any(axis=1).sum()),
-                f"questions_with_{ENOUGH}_annotators": int(((annotators >= ENOUGH) & mask).any(axis=1).sum()),
-            }
-            for name, mask in {**of_kind, "any": is_taken}.items()
-        },
     }
     return table.set_column(column, table.schema.field(column), orig_decoys), statistics
 
@@ -134,10 +116,6 @@ def _given(table: pa.Table, plausible: Mapping[str, Sequence[str]]) -> tuple[pa.
     if pc.all(pc.equal(table["target"], pc.utf8_lower(table["target"]))).as_py():
         texts = pc.utf8_lower(texts)
     return texts, starts([len(one) for one in lists]), len(plausible) - known
-
-
-def _tally(sizes: Int64s) -> dict[str, int]:
-    return {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
 
 
 @njit(cache=True)
@@ -214,15 +192,13 @@ def nearest_answers(bags: WordBags, keys: Int32s, most: int, progress: Progress)
     counts = np.bincount(bag[firsts], minlength=bags.size)
     answers = starts(counts), given[firsts], bags.members[firsts].astype(np.int32)
     queries = np.flatnonzero(counts < most).astype(np.int32)
-    found = np.full((len(queries), most), MISSING, np.int32)
-    fixed = bags.words, bags.word_starts, bags.squares, len(bags.vocabulary), bags.trie(), answers
+    near = np.full((bags.size, most), MISSING, np.int32)
+    fixed = bags.words, bags.word_starts, bags.squares, len(bags.vocabulary), bags.trie(), answers, near
     progress("plausible answers", 0, len(queries))
     for start in range(0, len(queries), LANES * _BATCHES):
-        some, part = (whole[start : start + LANES * _BATCHES] for whole in (queries, found))
-        over_ranges(_search, -(-len(some) // LANES), _BATCHES // 4, some, *fixed, part)
+        some = queries[start : start + LANES * _BATCHES]
+        over_ranges(_search, -(-len(some) // LANES), _BATCHES // 4, some, *fixed)
         progress("plausible answers", start + len(some), len(queries))
-    near = np.full((bags.size, most), MISSING, np.int32)
-    near[queries] = found
     return near
 
 
@@ -237,7 +213,7 @@ def _search(
     n_words: int,
     trie: BagTrie,
     answers: tuple[Int64s, Int32s, Int32s],
-    found: Int32s,
+    near: Int32s,
 ) -> None:
     """Answer some batches of LANES queries in one pass over the trie each; ``answers``: starts by bag, keys, donors.
 
@@ -247,7 +223,7 @@ def _search(
     counts, sums = np.zeros(n_words * LANES, np.float32), np.zeros((trie.depth + 1) * LANES, np.float32)
     for batch in range(first_batch, last_batch):
         queries = all_queries[batch * LANES : (batch + 1) * LANES]
-        best_donors, scores = np.full((LANES, found.shape[1]), MISSING, np.int32), np.zeros((LANES, found.shape[1]))
+        best_donors, scores = np.full((LANES, near.shape[1]), MISSING, np.int32), np.zeros((LANES, near.shape[1]))
         best_keys = best_donors.copy()
         bound = np.full(LANES, np.float32(1e-3))  # a little below the root of the worst
         for lane, query in enumerate(queries):
@@ -264,7 +240,8 @@ def _search(
             if reached:
                 shared = sums[int(row) : int(row) + len(queries)]
                 _consider(bag, shared, squares[bag], queries, answers, best_keys, best_donors, scores, bound)
-        found[batch * LANES : (batch + 1) * LANES] = best_donors[: len(queries)]
+        for lane, query in enumerate(queries):
+            near[query] = best_donors[lane]
         counts[:] = 0
 
 
@@ -324,12 +301,10 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
     else:
         raise InputError(f"plausible answers {path}: expected {_EXPECTED}, found {shown(start)}")
     for location, question_id, given in rows:
-        field = f"{location}, field 'answers'"
-        if not isinstance(given, list):
-            raise InputError(f"{field}: expected a list of text, found {shown(given)}")
-        texts = [answer.get("answer") if isinstance(answer, dict) else answer for answer in given]
+        listed = given if isinstance(given, list) else [None]
+        texts = [answer.get("answer") if isinstance(answer, dict) else answer for answer in listed]
         if not all(isinstance(text, str) and text.strip() for text in texts):
-            raise InputError(f"{field}: an answer is empty or not text: {shown(given)}")
+            raise InputError(f"{location}, field 'answers': expected a list of text, not empty, found {shown(given)}")
         answers[question_id] = [str(text).strip() for text in texts]
     if not answers:
         raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")

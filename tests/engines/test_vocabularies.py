@@ -61,11 +61,15 @@ def test_templates_of_a_list_are_distinct_questions_and_name_known_phrases_only(
 
 def test_nouns_refer_to_nouns_and_are_listed_once_in_a_category() -> None:
     listed = [*ontology.CATEGORIES.items(), ("", ontology.NO_CATEGORY)]
-    names = {name for _, one in listed for name in one.names()}
+    groups_of = {
+        category: [one.nouns, one.mass, one.plural, one.unique, one.sometimes, *one.kinds_of.values()]
+        for category, one in listed
+    }
+    names = {name for groups in groups_of.values() for group in groups for name in group}
     for category, one in listed:
         assert set(one.above) | {category} - {""} <= ontology.CATEGORIES.keys()
         assert one.kinds_of.keys() <= names
-        groups = [one.nouns, one.mass, one.plural, one.unique, one.sometimes, *one.kinds_of.values()]
+        groups = groups_of[category]
         singles = [name for group in groups for name in group if group not in (one.mass, one.plural)]
         assert len(set(singles)) == len(singles), category
 

@@ -96,12 +96,14 @@ def presupposed(question: str) -> tuple[str, ...] | None:
     if first not in WORDS["yes or no"]:
         return tuple(dict.fromkeys(one.noun for one in named))
     spoken[0] = first
-    asked = next((one for one in named[:1] if _is_asked_about(one, spoken)), None)
+    found = _ASKS_WHETHER.match(" ".join(spoken))
+    opening = len(found[0].split()) if found else 0  # words that ask whether something is shown
+    asked = named[0] if named and _is_asked_about(named[0], spoken, opening) else None
     known: list[_Mention] = []
     for position, one in enumerate(named):
         if one is not asked and _is_known(one, spoken, named[:position], known):
             known.append(one)
-    if not known and (_opening(spoken) or (named and "or" not in spoken)):
+    if not known and (opening or (named and "or" not in spoken)):
         return None
     return tuple(dict.fromkeys(one.noun for one in known))
 
@@ -146,15 +148,8 @@ def _named_in(spoken: Sequence[str]) -> list[_Mention]:
     return found
 
 
-def _opening(spoken: Sequence[str]) -> int:
-    """Number of words of the opening that asks whether something is shown, 0 if there is none."""
-    found = _ASKS_WHETHER.match(" ".join(spoken))
-    return len(found[0].split()) if found else 0
-
-
-def _is_asked_about(one: _Mention, spoken: Sequence[str]) -> bool:
+def _is_asked_about(one: _Mention, spoken: Sequence[str], opening: int) -> bool:
     """Whether the question asks about this object, the first that it names: "is there a dog?", "is this a dog?"."""
-    opening = _opening(spoken)
     asks_what = _ASKS_WHAT.match(" ".join(spoken)) and (spoken[2] in WORDS["articles"] or one.end == len(spoken))
     if not opening and not asks_what:
         return False

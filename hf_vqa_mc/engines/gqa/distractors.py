@@ -8,13 +8,13 @@ objects suggest what is not annotated (Sect. 3.2): a wheel suggests a car, a shi
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import accumulate, islice, product
+from typing import NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, Ontology
-from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph, SceneObject
+from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL, SceneGraph
 from hf_vqa_mc.engines.vocabulary import Vocabulary
 
 LIKELIEST = 12  # A decoy is drawn from this many of the most likely ones, each with its weight.
@@ -31,15 +31,14 @@ _CATEGORY_SUGGESTS, _KIND_SUGGESTS, _HAS, _ANY_OF = (
 _NEVER_ABSENT = UNANNOTATED["rarely annotated"] | UNANNOTATED["wide words"]
 
 
-@dataclass
-class _Image:
+class _Image(NamedTuple):
     """The objects of one image, and values computed for it."""
 
-    kinds: frozenset[str]  # of its objects
-    might_be: frozenset[str]  # these, the kinds above, and those that the objects might be called
-    suggested: frozenset[str]  # kinds and categories that may be there unannotated
+    kinds: set[str]  # of its objects
+    might_be: set[str]  # these, the kinds above, and those that the objects might be called
+    suggested: set[str]  # kinds and categories that may be there unannotated
     context: Mapping[str, float]  # how likely kinds are in such an image
-    absent: dict[str, bool] = field(default_factory=dict)  # by kind
+    absent: dict[str, bool]  # by kind, as far as known
 
 
 class Distractors:
@@ -55,16 +54,14 @@ class Distractors:
         - ("objects", subject, relation), ("subjects", object, relation): kinds, by kind or category at the other end
         - ("relations", subject, object): by their kinds or categories
         """
-        self._image = lru_cache(maxsize=1)(self._examined)
+        self._image, self._siblings = lru_cache(maxsize=1)(self._examined), cache(self._all_siblings)
         for graph in graphs:
             self._count(graph)
-        named = ((key[1], counts) for key, counts in self._counts.items() if key[0] == "names")
-        self._usual_name = {kind: _sorted(counts)[0] for kind, counts in named}
-        self._siblings = cache(self._all_siblings)
+        self._usual_name = {kind: _sorted(self._counts["names", kind])[0] for kind in self._kinds}
         self._likely_near = cache(lambda kind: _sorted(self._counts.get(("together", kind), {})))
 
     def _count(self, graph: SceneGraph) -> None:
-        kinds = sorted({self._kind(thing) for thing in graph.objects.values()})
+        kinds = sorted({self.ontology.kind(thing.name) for thing in graph.objects.values()})
         self._kinds.update(kinds)
         for kind in kinds:
             self._counts["together", kind].update(other for other in kinds if other != kind)
@@ -86,18 +83,13 @@ class Distractors:
                 for other in (*others, ANYTHING):
                     self._counts["subjects", other, relation][own[0]] += 1
 
-    def _kind(self, thing: SceneObject) -> str:
-        return self.ontology.nouns[thing.name].kind
-
     def attribute(self, graph: SceneGraph, object_id: str, kind: str, rng: SeededRng) -> str | None:
         """A value of an exclusive type that an object or SCENE certainly lacks, but that others of its kind have."""
         if object_id == SCENE:
-            values: tuple[str, ...] = (graph.scene[kind],) if kind in graph.scene else ()
-            seen = [self._counts.get(("scenes", kind), Counter())]
+            values, seen = (*filter(None, [graph.scene.get(kind)]),), [self._counts.get(("scenes", kind), Counter())]
         else:
             thing = graph.objects[object_id]
-            values = thing.values.get(kind, ())
-            above = self.ontology.above(thing.name)
+            values, above = thing.values.get(kind, ()), self.ontology.above(thing.name)
             seen = [self._counts.get(("values", name, kind), Counter(_POSITIONS.get(kind, ()))) for name in above]
         if not values or kind not in self.ontology.exclusive:
             return None
@@ -108,7 +100,7 @@ class Distractors:
 
     def absent(self, graph: SceneGraph, near: str, rng: SeededRng) -> str | None:
         """The name of an object that is certainly absent, but frequent in images with an object like ``near``."""
-        kind = self._kind(graph.objects[near])
+        kind = self.ontology.kind(graph.objects[near].name)
         counts, total = self._counts.get(("together", kind), Counter()), self._kinds[kind] + _SMOOTHING
         weights = ((self._usual_name[other], counts[other] / total) for other in self._likely_near(kind))
         return _drawn(self._absent_from(graph, weights), rng)
@@ -183,7 +175,7 @@ class Distractors:
         return image.absent[noun.kind]
 
     def _examined(self, graph: SceneGraph) -> _Image:
-        annotated = {self._kind(thing) for thing in graph.objects.values()}
+        annotated = {self.ontology.kind(thing.name) for thing in graph.objects.values()}
         kinds = annotated | graph.unclear
         might_be, suggested = set(kinds), set[str]()
         for kind in kinds:
@@ -197,7 +189,7 @@ class Distractors:
             images = self._kinds[kind] + _SMOOTHING
             for other, count in self._counts.get(("together", kind), Counter()).items():
                 context[other] += count / images / len(annotated)
-        return _Image(frozenset(kinds), frozenset(might_be), frozenset(suggested), context)
+        return _Image(kinds, might_be, suggested, context, {})
 
 
 def _sorted(weights: Mapping[str, float]) -> list[str]:

@@ -246,8 +246,7 @@ class Executor:
 
     def _relate(self, inputs: Inputs, name: str, relation: str, side: str) -> Result:
         """The objects at the other end of a relation; if one is usual, annotations count as complete."""
-        anchor = _only(inputs)
-        if anchor is None:
+        if (anchor := _only(inputs)) is None:
             return UNSETTLED
         others = {key: one.name for key, one in self.graph.objects.items() if self.ontology.may_be(one.name, name)}
         others.pop(anchor, None)
@@ -261,8 +260,7 @@ class Executor:
 
     def _ask(self, inputs: Inputs, kind: str, *options: str) -> Result:
         """The value of the only object or the scene; with one option whether it has it, with two which of them."""
-        key = _only(inputs)
-        if key is None:
+        if (key := _only(inputs)) is None:
             return UNSETTLED
         used, values = () if key == SCENE else (key,), self._values(key, kind)
         if options:
@@ -283,8 +281,7 @@ class Executor:
         return answers[YES] if answers.keys() == {YES, NO} else UNSETTLED
 
     def _same(self, inputs: Inputs, kind: str, opposite: bool = False) -> Result:
-        keys = _compared(inputs)
-        if keys is None:
+        if (keys := _compared(inputs)) is None:
             return UNSETTLED
         value = self._all_alike(keys, kind)
         return (OPPOSITE[value] if opposite and value else value), keys
@@ -302,8 +299,7 @@ class Executor:
 
     def _common(self, inputs: Inputs) -> Result:
         """The only type, positions aside, of which two objects have the same value, if it is in IN_COMMON."""
-        keys = _compared(inputs)
-        if keys is None:
+        if (keys := _compared(inputs)) is None:
             return UNSETTLED
         types = (set(self.graph.objects[key].values) - {"", HORIZONTAL, VERTICAL} for key in keys)
         alike = {kind: self._all_alike(keys, kind) for kind in sorted(set.intersection(*types))}
@@ -313,8 +309,7 @@ class Executor:
 
     def _compare(self, inputs: Inputs, comparative: str) -> Result:
         kind, more, less = COMPARATIVES[comparative]
-        keys = _compared(inputs)
-        if keys is None:
+        if (keys := _compared(inputs)) is None:
             return UNSETTLED
         values = {self._values(key, kind): key for key in keys}
         return (self.graph.objects[values[(more,)]].name if values.keys() == {(more,), (less,)} else None), keys

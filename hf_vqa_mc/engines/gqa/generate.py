@@ -2,14 +2,14 @@
 
 import json
 import os
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeAlias
+from tempfile import TemporaryFile
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,7 @@ from hf_vqa_mc.engines.gqa.normalising import normalise
 from hf_vqa_mc.engines.gqa.ontology import Ontology, own_ontology
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES, questions_about
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph, read_graphs
-from hf_vqa_mc.engines.gqa.selection import (
-    ROW,
-    AnswerCells,
-    Bools,
-    QuestionTable,
-    SelectionResult,
-    entropies,
-    select_balanced,
-)
+from hf_vqa_mc.engines.gqa.selection import ROW, AnswerCells, Bools, QuestionTable, SelectionResult, select_balanced
 from hf_vqa_mc.engines.settings import DEPTH, FOLDERS, SHARES, SPLITS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
@@ -73,7 +65,11 @@ def generate(
         for path, graph in _read_graphs(scene_graphs, words, problems):
             if graph.image_id in images:
                 raise InputError(f"{path}: image {graph.image_id!r} occurs more than once; keep one of them")
-            images[graph.image_id] = _split_in(path) if keep_splits else split_of(graph.image_id, seed, splits)
+            split = path.name.partition("_")[0] if keep_splits else split_of(graph.image_id, seed, splits)
+            if split not in SPLITS:
+                begin = ", ".join(f"{one}_" for one in SPLITS)
+                raise InputError(f"{path}: no split in its name; with --keep-splits it must begin with one of {begin}")
+            images[graph.image_id] = split
             yield graph
 
     distractors = Distractors(counted(), words)
@@ -81,7 +77,8 @@ def generate(
     if not images:
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in (+problems).most_common(5))
         raise InputError(f"no image of {paths} has an object to ask about ({reasons or 'no images'})")
-    with new_folder(output, FOLDERS[ENGINE], overwrite) as new, QuestionStore(new.tree) as store:
+    with new_folder(output, FOLDERS[ENGINE], overwrite) as new, TemporaryFile("w+", dir=new.tree) as file:
+        store = QuestionStore(file)
         for done, (_, graph) in enumerate(_read_graphs(scene_graphs, words, Counter())):
             progress("generating questions", done, len(images))
             questions = list(questions_about(graph, words, distractors, DEPTH, seed, left_out=rejected))
@@ -101,13 +98,6 @@ def generate(
     return statistics
 
 
-def _split_in(path: Path) -> str:
-    if (split := path.name.partition("_")[0]) in SPLITS:
-        return split
-    begin = ", ".join(f"{split}_" for split in SPLITS)
-    raise InputError(f"{path}: no split in its name; with --keep-splits it must begin with one of {begin}")
-
-
 def _read_graphs(paths: Sequence[Path], words: Ontology, problems: Counter[str]) -> Iterator[tuple[Path, SceneGraph]]:
     for path in paths:
         for raw in read_graphs(path, problems):
@@ -125,15 +115,6 @@ def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> 
     return list(splits)[-1]
 
 
-PAPER = {
-    "entropy_increase": 0.72,  # Sect. 3.5
-    "vocabulary": 3097,  # Sect. 4.1
-    "answers": 1878,  # Sect. 4.1
-    "questions": 22_669_678,  # Sect. 4.1
-    "balanced_questions": 1_700_000,  # Appendix B
-}
-"""The paper's numbers, for comparison."""
-LARGEST = 30  # groups that are listed one by one
 TYPES = ("structural", "semantic", "detailed")
 
 
@@ -144,7 +125,6 @@ def dataset_statistics(
     rows, answers, kept = table.rows, table.rows["answer"], selected.kept
     yes_no = np.isin(table.names["answer"], YES_NO)[answers]
     return {
-        "paper": PAPER,
         "images": dict(Counter(splits)),
         "all": _part(table, np.ones(len(rows), np.bool_), splits),
         "balanced": _part(table, kept, splits),
@@ -156,7 +136,7 @@ def dataset_statistics(
         "entropy": {
             "answers": _change(answers * 0, answers, kept),
             "answers_but_yes_no": _change(np.where(yes_no, -1, 0), answers, kept),
-            "global_groups": _change(rows["global_group"], answers, kept, table.names["global_group"]),
+            "global_groups": _change(rows["global_group"], answers, kept),
             "local_groups": _change(rows["local_group"], answers, kept),
         },
         "problems": {reason: count for reason, count in sorted(problems.items()) if count},
@@ -182,17 +162,14 @@ def _part(table: QuestionTable, chosen: Bools, splits: Sequence[str]) -> dict[st
     }
 
 
-def _change(
-    groups: NDArray[np.integer], answers: NDArray[np.integer], kept: Bools, names: Sequence[str] = ()
-) -> dict[str, Any]:
+def _change(groups: NDArray[np.integer], answers: NDArray[np.integer], kept: Bools) -> dict[str, float]:
     """Mean entropy of the answers of a group before and after, over remaining groups with several answers."""
     cells = AnswerCells(groups, answers, np.arange(len(groups)))
     left = cells.kept_counts(kept)
-    before, after = entropies(cells.counts, cells.starts), entropies(left, cells.starts)
-    totals, sizes = cells.totals(cells.counts), cells.totals(left)
-    compared = (before > 0) & (sizes > 0)
+    before, after = cells.entropies(cells.counts), cells.entropies(left)
+    compared = (before > 0) & (cells.totals(left) > 0)
     mean_before, mean_after = (float(part[compared].mean()) if compared.any() else 0.0 for part in (before, after))
-    change: dict[str, Any] = {
+    return {
         "groups": len(cells.groups),
         "compared": int(compared.sum()),
         "before": round(mean_before, 4),
@@ -201,16 +178,6 @@ def _change(
         "higher": int((after[compared] > before[compared] + 1e-12).sum()),
         "lower": int((after[compared] < before[compared] - 1e-12).sum()),
     }
-    if names:
-        largest = np.lexsort((cells.groups, -totals))[:LARGEST]
-        change["largest"] = {
-            names[cells.groups[index]]: {
-                "questions": [int(totals[index]), int(sizes[index])],
-                "entropy": [round(float(before[index]), 4), round(float(after[index]), 4)],
-            }
-            for index in largest
-        }
-    return change
 
 
 def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
@@ -219,40 +186,29 @@ def _named(codes: NDArray[np.integer], names: Sequence[str]) -> dict[str, int]:
 
 
 ALL, BALANCED, GRAPHS, CHOICES = "all_questions", "balanced_questions", "sceneGraphs", "choices"
-DIGITS = 4  # of the question's number in its id
 Record: TypeAlias = dict[str, Any]
-NAMED = ("image", "structural", "semantic", "detailed", "global_group", "local_group", "answer")
+NAMED = ("image", *TYPES, "global_group", "local_group", "answer")
 
 
-def question_id(image_id: str, number: int) -> str:
-    """A unique question id: the image's id and the question's number in four digits; InputError if it has more."""
-    if number >= 10**DIGITS:
-        raise InputError(f"image {image_id!r}: more than {10**DIGITS:,} questions; divide its graph")
-    return f"{image_id}{number:0{DIGITS}}"
-
-
-def question_record(question: Question, image_id: str, entailed: Sequence[int], equivalent: Sequence[int]) -> Record:
-    """A question as a record of GQA's files, not yet balanced, with numbers of entailed and equivalent questions."""
+def question_record(question: Question, image_id: str, entailed: Sequence[str], equivalent: Sequence[str]) -> Record:
+    """A question as a record of GQA's files, not yet balanced, with the ids of entailed and equivalent questions."""
     steps = published(question.program, question.found)
+    marked = {"question": question.question.objects, "fullAnswer": question.full_answer.objects}
     kind, last, named = QUESTION_TYPES[question.row], question.program[-1], {}
     if last.operation in ("query", "choose") and last.argument[:1] == ("name",):
         words, found = len(question.answer.split()), question.found[last.inputs[0]]
         named = {"0" if words == 1 else f"0:{words}": object_id for object_id in found if len(found) == 1}
     return {
         "semantic": steps,
-        "entailed": [question_id(image_id, number) for number in entailed],
-        "equivalent": [question_id(image_id, number) for number in equivalent],
+        "entailed": entailed,
+        "equivalent": equivalent,
         "question": question.question.text,
         "imageId": image_id,
         "isBalanced": False,
         "groups": {"global": question.global_group or None, "local": question.local_group or None},
         "answer": question.answer,
         "semanticStr": semantic_text(steps),
-        "annotations": {
-            "answer": named,
-            "question": question.question.objects,
-            "fullAnswer": question.full_answer.objects,
-        },
+        "annotations": {"answer": named, **marked},
         "types": {"detailed": question.detailed, "semantic": kind.semantic, "structural": kind.structural},
         "fullAnswer": question.full_answer.text,
     }
@@ -272,19 +228,15 @@ def graph_record(graph: SceneGraph) -> Record:
     return {"width": graph.width, "height": graph.height, **graph.scene, "objects": objects}
 
 
-class QuestionStore(AbstractContextManager["QuestionStore"]):
-    """All questions before balancing: records in a temporary file, columns of integers in memory."""
+class QuestionStore:
+    """All questions before balancing: records in a file, columns of integers in memory."""
 
-    def __init__(self, folder: Path) -> None:
-        """``folder``: where the temporary file is created."""
-        self._file = tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder)
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
         self._sizes: dict[str, int] = {}  # image to its questions
         self._rows = [np.empty(0, ROW)]
         self._codes: dict[str, dict[str, int]] = defaultdict(dict)  # column to name to code
         self._vocabulary: set[str] = set()
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
     def add(self, graph: SceneGraph, questions: Sequence[Question], follow: Entailments) -> None:
         """Append an image's graph and the questions about it."""
@@ -292,14 +244,15 @@ class QuestionStore(AbstractContextManager["QuestionStore"]):
         self._sizes[image] = len(questions)
         self._code("image", image)
         self._file.write(json.dumps(graph_record(graph)) + "\n")
-        rows = []
+        rows, ids = [], [f"{image}{number:04}" for number in range(len(questions))]
         for number, question in enumerate(questions):
-            record = question_record(question, image, follow.entailed[number], follow.equivalent[number])
-            self._file.write(json.dumps([question_id(image, number), record, _options(question, graph)]) + "\n")
+            linked = ([ids[other] for other in of[number]] for of in (follow.entailed, follow.equivalent))
+            record = question_record(question, image, *linked)
+            self._file.write(json.dumps([ids[number], record, _options(question, graph)]) + "\n")
             words = question.question.text.rstrip("?.!").lower().split()
             self._vocabulary.update(word.strip(",") for word in words)
             self._vocabulary.update(question.answer.lower().split())
-            types = (self._code(name, record["types"][name]) for name in ("structural", "semantic", "detailed"))
+            types = (self._code(name, record["types"][name]) for name in TYPES)
             named = (self._code(name, getattr(question, name)) for name in ("global_group", "local_group", "answer"))
             numbers = (follow.content[number], len(words), len(question.program), len(follow.entailed[number]))
             rows.append((self._code("image", image), number, *types, *named, *numbers))
@@ -334,12 +287,11 @@ def write_dataset(
         names = list(product(dict.fromkeys(splits), (ALL, BALANCED, GRAPHS, CHOICES)))
         paths = {(split, name): folder / f"{split}_{name}.json" for split, name in names}
         files = {key: stack.enter_context(path.open("w", encoding="utf-8")) for key, path in paths.items()}
-        started: set[tuple[str, str]] = set()
+        before = dict.fromkeys(names, "{")  # what comes before a file's next line
 
         def add(split: str, name: str, key: str, value: str) -> None:
-            """Write a key and a value of an object on a line."""
-            files[split, name].write(f"{',' if (split, name) in started else '{'}\n{json.dumps(key)}: {value}")
-            started.add((split, name))
+            files[split, name].write(f"{before[split, name]}\n{json.dumps(key)}: {value}")
+            before[split, name] = ","
 
         for number, (split, (image, graph, questions)) in enumerate(zip(splits, store.images(), strict=True)):
             add(split, GRAPHS, image, json.dumps(graph))
@@ -353,8 +305,8 @@ def write_dataset(
                 index += 1
             if number % 64 == 0:
                 progress("writing", number, len(splits))
-        for where, file in files.items():
-            file.write("\n}\n" if where in started else "{}\n")
+        for key, file in files.items():
+            file.write("\n}\n" if before[key] == "," else "{}\n")
         progress("writing", len(splits), len(splits))
 
 

@@ -15,7 +15,6 @@ Hudson and Manning 2019. What cannot be used is left out and counted:
 """
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
@@ -29,6 +28,7 @@ from hf_vqa_mc.engines.gqa.ontology import PREPOSITIONS, RELATIONS, Noun, Ontolo
 from hf_vqa_mc.engines.gqa.scene_graph import LEFT, RIGHT, SceneGraph, SceneObject, is_left_of, scene_of, sides_of
 from hf_vqa_mc.engines.visual_genome import Box, RawGraph, RawObject, overlap
 from hf_vqa_mc.engines.vocabulary import Vocabulary, is_surely_plural, singular_of
+from hf_vqa_mc.text.normalisation import unaccented
 from hf_vqa_mc.text.wordnet import load_wordnet
 
 SAME_BOX = 0.8  # Minimum intersection over union of two boxes with one name that are the same object.
@@ -45,9 +45,12 @@ _OF_IMAGES = frozenset({"place", "location", "hposition", "vposition"})
 def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> SceneGraph | None:
     """A scene graph in the ontology's words, None if no object is left; ``problems`` counts what is left out."""
     things, image_values = _named(raw, ontology, problems)
-    words = set[str]()
+    words, nameless = set[str](), False
     for key, thing in raw.objects.items():
         named = plain(thing.name).split()
+        said = {*named} - _WORDS["stop words"]
+        if said and key not in things and not clean_name(thing.name, ontology).name:
+            nameless |= not any(_known(word, ontology) for word in said)  # as of "zzyzx"
         ends = (index for index, word in enumerate(named) if index and word in _WORDS["after it"])
         words.update(named[next(ends, len(named)) + 1 :] if key in things else named)  # of "leg of a chair" the chair
     known = (_known(word, ontology) for word in words - _WORDS["stop words"])  # a toy car may be called a car
@@ -70,8 +73,7 @@ def normalise(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> Scen
     known_scene = {kind: value for kind, value in given.items() if value and kind in ontology.attributes[value].types}
     problems.update(f"image: unknown {kind}" for kind in given.keys() - known_scene.keys())
     scene = scene_of(list(made.values()), known_scene, image_values, size, ontology)
-    unknown = any(_is_unknown(thing.name, ontology) for thing in raw.objects.values())
-    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), unknown)
+    return SceneGraph(raw.image_id, *size, made, scene, frozenset(unclear), nameless)
 
 
 def _named(raw: RawGraph, ontology: Ontology, problems: Counter[str]) -> tuple[dict[str, RawObject], list[str]]:
@@ -172,7 +174,7 @@ def plain(text: str) -> str:
     >>> plain("  The Man's  T-shirt. "), plain("caf\u00e9\u200b")
     ("the man's t-shirt", 'cafe')
     """
-    words = re.sub(r"[^\w\s'-]", " ", folded(text).lower().replace("_", " ")).split()
+    words = re.sub(r"[^\w\s'-]", " ", unaccented(text).lower().replace("_", " ")).split()
     return " ".join(word for word in (word.strip("'-") for word in words) if word)
 
 
@@ -187,12 +189,6 @@ def clean_value(text: str, ontology: Ontology) -> str | None:
     spellings = (word, word.replace("-", " "), word.replace(" ", "-"), " ".join(words))
     found = (one if one in ontology.attributes else ontology.value_aliases.get(one) for one in spellings)
     return next(filter(None, found), None)
-
-
-def _is_unknown(name: str, ontology: Ontology) -> bool:
-    """Whether the ontology knows neither a name nor any of its words: "zzyzx"."""
-    words = [word for word in plain(name).split() if word not in _WORDS["stop words"]]
-    return bool(words) and not clean_name(name, ontology).name and not any(_known(word, ontology) for word in words)
 
 
 class CleanName(NamedTuple):
@@ -423,37 +419,21 @@ def touching(edges: Set[Edge]) -> set[frozenset[str]]:
 
 
 _THIRD_PERSON = re.compile(r"^([a-z]+?)(?:(ie)s|(sse|she|che|xe|zze)s|s)$")
-_INVISIBLE = frozenset({"Mn", "Me", "Cf"})  # Unicode's categories of accents and invisible characters.
-
-
-def folded(text: str) -> str:
-    """NFKD letters without accents, marks and invisible characters."""
-    if text.isascii():
-        return text
-    letters = unicodedata.normalize("NFKD", text)
-    return "".join(letter for letter in letters if unicodedata.category(letter) not in _INVISIBLE)
 
 
 def cleaned_relation(text: str) -> str:
     """An annotator's relation in the form that follows "is" (wearing, for wears); "" if it has no meaning."""
-    words = re.sub(r"[^a-z ]", " ", folded(text).lower()).split()
+    words = re.sub(r"[^a-z ]", " ", unaccented(text).lower()).split()
     while words and words[0] in ("is", "are", "was", "were", "be", "being", "been", "currently"):
         words = words[1:]
     while len(words) > 1 and words[-1] in ("a", "an", "the", "his", "her", "its", "their", "one", "two", "some"):
         words = words[:-1]
-    if words and words[0] not in PREPOSITIONS:
-        words[0] = _participle(words[0])
+    if words and words[0] not in PREPOSITIONS:  # a verb
+        found = _THIRD_PERSON.match(words[0])
+        stem = found[1] + ("y" if found[2] else (found[3] or "")) if found else ""
+        if base := next((one for one in (words[0], stem, stem.removesuffix("e")) if one in RELATIONS["verbs"]), ""):
+            shorter = "ly" if base == "lie" else base[:-1] if base.endswith("e") and not base.endswith("ee") else base
+            words[0] = (base + base[-1] if base in RELATIONS["doubled"] else shorter) + "ing"
     name = " ".join(words)
     name = _SPELLINGS.get(name, name)
     return "" if name in RELATIONS["says nothing"] else name
-
-
-def _participle(word: str) -> str:
-    """The present participle of a verb (wearing of wears and wear); other words unchanged."""
-    found = _THIRD_PERSON.match(word)
-    stem = found[1] + ("y" if found[2] else (found[3] or "")) if found else ""
-    base = next((base for base in (word, stem, stem.removesuffix("e")) if base in RELATIONS["verbs"]), "")
-    if base in RELATIONS["doubled"]:
-        return base + base[-1] + "ing"
-    shorter = "ly" if base == "lie" else base[:-1] if base.endswith("e") and not base.endswith("ee") else base
-    return f"{shorter}ing" if base else word

@@ -276,11 +276,6 @@ class Category:
     kinds_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sometimes: frozenset[str] = frozenset()
 
-    def names(self) -> dict[str, str]:
-        """All names, each with the noun that it is a kind of, or ""."""
-        plain = dict.fromkeys([*self.nouns, *sorted(self.mass | self.plural | self.unique | self.sometimes)], "")
-        return plain | {name: higher for higher, names in self.kinds_of.items() for name in names}
-
 
 VALUES = Vocabulary("gqa/values")
 ADJECTIVES, VALUE_SPELLINGS = (VALUES.read(key, dict[str, str]) for key in ("adjectives", "spellings"))
@@ -309,10 +304,9 @@ def scene_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute
     return added
 
 
-def similar_values(known: Iterable[str]) -> dict[str, frozenset[str]]:
+def similar_values(known: Mapping[str, object]) -> dict[str, frozenset[str]]:
     """For each value those that might be used for the same object, by our list."""
-    values = frozenset(known)
-    return {value: frozenset(_ALIKE.get(value, ())) & values for value in values}
+    return {value: frozenset(_ALIKE.get(value, ())) & known.keys() for value in known}
 
 
 def is_participle(value: str) -> bool:
@@ -364,7 +358,8 @@ def _listed() -> tuple[dict[str, Noun], dict[str, tuple[str, ...]]]:
     loose: dict[str, tuple[str, ...]] = {}
     for category, one in [*CATEGORIES.items(), ("", NO_CATEGORY)]:
         of_category = (category, *one.above) if category else ()
-        for name, higher in one.names().items():
+        plain = dict.fromkeys([*one.nouns, *sorted(one.mass | one.plural | one.unique | one.sometimes)], "")
+        for name, higher in (plain | {name: kind for kind, names in one.kinds_of.items() for name in names}).items():
             if name in nouns:
                 continue
             above = (higher, *(nouns[higher].parents if higher in nouns else ())) if higher else ()

@@ -10,26 +10,11 @@ used.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_vqa_mc.engines.gqa.ontology import (
-    ADJECTIVES,
-    CATEGORIES,
-    KINDS,
-    VALUE_SPELLINGS,
-    VALUES,
-    Attribute,
-    Noun,
-    Ontology,
-    both_numbers,
-    is_participle,
-    own_ontology,
-    scene_attributes,
-    similar_kinds,
-    similar_values,
-)
+from hf_vqa_mc.engines.gqa import ontology
+from hf_vqa_mc.engines.gqa.ontology import KINDS, VALUES, Attribute, Noun, Ontology, is_participle, similar_kinds
 from hf_vqa_mc.engines.vocabulary import PLURALS, Vocabulary, plural_of, singular_of
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.sources.files import PublishedFile
@@ -52,15 +37,10 @@ class _Line(NamedTuple):
 def read_ontology(objects: Path | None, attributes: Path | None) -> Ontology:
     """The ontology of GQA's published lists, plain or packed; our own if neither is given."""
     if objects is None and attributes is None:
-        return own_ontology()
+        return ontology.own_ontology()
     if objects is None or attributes is None:
         given, missing = ("objects", "attributes") if objects else ("attributes", "objects")
         raise InputError(f"the ontology's {given} are given without its {missing}: give both files or neither")
-    return _read(objects, attributes)
-
-
-@lru_cache(maxsize=2)
-def _read(objects: Path, attributes: Path) -> Ontology:
     layout = "name,count,category,marks as in GQA's list of objects"
     lines = []
     for name, fields in _rows(objects, ",", layout, lambda field: field.isdigit() or bool(_MARKS.match(field))):
@@ -70,7 +50,8 @@ def _read(objects: Path, attributes: Path) -> Ontology:
         aliases = [alias for alias in dict.fromkeys(lists["E"]) if alias != name]
         lines.append(_Line(name, _CATEGORIES.get(name, category), number, lists["K"], aliases, lists["J"]))
     by_name = {line.name: line for line in reversed(lines)}  # the first line of a name
-    nouns = both_numbers({name: _noun(by_name[name], by_name) for name in dict.fromkeys(line.name for line in lines)})
+    names = dict.fromkeys(line.name for line in lines)
+    nouns = ontology.both_numbers({name: _noun(by_name[name], by_name) for name in names})
     values, value_aliases = _read_attributes(attributes)
     name_aliases = {alias: line.name for line in lines for alias in line.aliases if alias not in nouns}
     return Ontology(
@@ -143,7 +124,7 @@ def _singular(name: str, by_name: Mapping[str, _Line]) -> str:
 
 def _parents(line: _Line, by_name: Mapping[str, _Line]) -> tuple[str, ...]:
     """Hypernyms: those among the similar names, then the categories."""
-    own = own_ontology().nouns
+    own = ontology.own_ontology().nouns
     if line.name in KINDS["ambiguous"]:
         return ()
     above = own[line.name].parents if line.name in own else ()
@@ -174,12 +155,12 @@ def _similar_kinds(lines: list[_Line], nouns: Mapping[str, Noun], aliases: Mappi
         named = (*line.near, *line.other_categories, *loose)
         listed[kind] |= {nouns[other].kind if other in nouns else other for other in named} - {kind}
     near = similar_kinds(nouns, aliases, listed)
-    own = own_ontology()
+    own = ontology.own_ontology()
     categories = {parent for noun in nouns.values() for parent in noun.parents}
     for noun in nouns.values():
         if noun.kind in own.nouns:  # a bowl may be tableware, although the file gives it no category
             above = own.nouns[noun.kind]
-            may_be = own.similar_kinds.get(above.kind, frozenset()) & CATEGORIES.keys()
+            may_be = own.similar_kinds.get(above.kind, frozenset()) & ontology.CATEGORIES.keys()
             near[noun.kind] |= ({*above.parents, *may_be} & categories) - {noun.kind, *noun.parents}
     return near
 
@@ -195,12 +176,12 @@ def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
         if rows.setdefault(value, (known, lists, plain))[1] is lists:
             for group in lists["C"]:
                 coarse[group] |= {value, group}
-    ours = similar_values(rows)
+    ours = ontology.similar_values(rows)
     made: dict[str, Attribute] = {}
     aliases: dict[str, str] = {}
     for value, (kinds, lists, marks) in rows.items():
         similar = set(lists["S"]).union(ours[value], *(coarse[group] for group in lists["C"]))
-        adjective = lists["A"][0] if lists["A"] else ADJECTIVES.get(value, value)
+        adjective = lists["A"][0] if lists["A"] else ontology.ADJECTIVES.get(value, value)
         verb = is_participle(value) and ("P" in marks or bool({"pose", "activity", "sportActivity"} & set(kinds)))
         made[value] = Attribute(
             value=value,
@@ -212,5 +193,6 @@ def _read_attributes(path: Path) -> tuple[dict[str, Attribute], dict[str, str]]:
             after_only="P" in marks or value in VALUES["after only"],
         )
         aliases |= {other: value for other in (*lists["E"], adjective) if other not in rows}
-    aliases |= {other: value for other, value in VALUE_SPELLINGS.items() if value in rows and other not in rows}
-    return scene_attributes(made), aliases
+    spellings = ontology.VALUE_SPELLINGS.items()
+    aliases |= {other: value for other, value in spellings if value in rows and other not in rows}
+    return ontology.scene_attributes(made), aliases

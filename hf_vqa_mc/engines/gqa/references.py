@@ -53,87 +53,11 @@ class NounPhrase(NamedTuple):
             return f"the {self.text}"
         return self.text if self.plural or self.mass or self.proper else with_article(self.text)
 
-    @property
-    def the(self) -> str:
-        """The definite article, "" if it takes none."""
-        return "" if self.proper else "the"
-
 
 @lru_cache(maxsize=1 << 16)
 def spelled(text: str) -> str:
     """A name or value with its capitals."""
     return " ".join(_CAPITALS.get(word, word) for word in text.split(" "))
-
-
-@lru_cache(maxsize=1 << 14)
-def _called(name: str, plural: bool, uncounted: bool, proper: bool, has_plural: bool) -> NounPhrase:
-    mass = (uncounted or name in WORDS["uncounted"]) and not plural
-    unique = not (plural or mass or proper or has_plural or name in NOT_UNIQUE)
-    return NounPhrase(name.title() if proper else spelled(name), plural, mass, proper, unique)
-
-
-class Wording:
-    """The words for the nouns and values of an ontology."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self.ontology = ontology
-
-    def called(self, name: str) -> NounPhrase:
-        """A noun as a phrase."""
-        noun = self.ontology.nouns[name]
-        return _called(name, noun.plural, noun.mass, noun.proper, bool(noun.plural_form))
-
-    def one(self, name: str) -> NounPhrase | None:
-        """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
-        noun = self.ontology.nouns[name]
-        uncounted = noun.mass or noun.proper or name in WORDS["uncounted"] or not noun.plural_form
-        return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
-
-    def several(self, name: str) -> NounPhrase:
-        """The plural phrase, or that of a mass noun: apples, pants, water."""
-        noun = self.ontology.nouns[name]
-        as_it_is = noun.plural or not noun.plural_form or name in WORDS["uncounted"]
-        return self.called(name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
-
-    def as_category(self, category: str, plural: bool) -> NounPhrase | None:
-        """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
-        if category in PARTITIVES:
-            return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
-        noun = self.ontology.nouns.get(category)
-        if noun is None:
-            return NounPhrase(spelled(plural_of(category) if plural else category), plural)
-        form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
-        if noun.vague or noun.proper or (noun.plural and not plural) or not form:
-            return None
-        return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
-
-    def predicate(self, kind: str, value: str) -> str:
-        """A value after "is": red, made of wood, on the left."""
-        if (kind, value) in POSITIONS:
-            return POSITIONS[kind, value][0]
-        is_made = kind == MATERIAL
-        adjective = f"made of {spelled(value)}" if is_made else spelled(self.ontology.attributes[value].adjective)
-        return _SWITCHED.get(value, adjective)
-
-    def stands_before(self, kind: str, value: str) -> str | None:
-        """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
-        attribute = self.ontology.attributes.get(value)
-        follows = attribute is None or attribute.verb or value in VALUES["after only"] or (kind, value) in POSITIONS
-        return None if follows or attribute is None else spelled(attribute.adjective)
-
-    def stands_behind(self, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
-        """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
-        if (kind, value) in POSITIONS and not negated:
-            return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(POSITIONS[kind, value])}"
-        short = kind == MATERIAL and not negated and rng.happens(0.5)
-        return f"{'' if short else f'that {phrase.be} '}{'not ' if negated else ''}{self.predicate(kind, value)}"
-
-    def kind_of(self, category: str, plural: bool) -> tuple[str, str]:
-        """A category after "what kind of", with its verb: devices are, clothing is."""
-        phrase = self.as_category(category, plural)
-        if phrase is None or phrase.mass or category in PARTITIVES:
-            return category, "is"
-        return phrase.text, phrase.be
 
 
 @cache
@@ -195,7 +119,6 @@ Fact: TypeAlias = tuple[str, ...]
 NO_FACTS: frozenset[Fact] = frozenset()
 NAMED = "name"
 _NO_SIDES = WORDS["background"] | WORDS["on others"]
-_DOING = frozenset(DOING)
 
 
 class Reference(NamedTuple):
@@ -225,8 +148,8 @@ class Reference(NamedTuple):
         return ((self.determiner, ""), *self.words)
 
 
-class References(Executor, Wording):
-    """The references to the objects of one image, with ``depth`` nested modifiers at most."""
+class References(Executor):
+    """The words of one image, and references to its objects with ``depth`` nested modifiers at most."""
 
     def __init__(self, graph: SceneGraph, ontology: Ontology, depth: int) -> None:
         super().__init__(graph, ontology)
@@ -236,6 +159,65 @@ class References(Executor, Wording):
         self.kinds = {key: noun.kind for key, noun in self.nouns.items()}
         self.heads, self.links = cache(self._heads), cache(self._links)
         self.plain = cache(lambda object_id: tuple(self._plain(object_id)))
+
+    def called(self, name: str) -> NounPhrase:
+        """A noun as a phrase."""
+        noun = self.ontology.nouns[name]
+        mass = (noun.mass or name in WORDS["uncounted"]) and not noun.plural
+        unique = not (noun.plural or mass or noun.proper or noun.plural_form or name in NOT_UNIQUE)
+        return NounPhrase(name.title() if noun.proper else spelled(name), noun.plural, mass, noun.proper, unique)
+
+    def one(self, name: str) -> NounPhrase | None:
+        """The singular phrase: "apple" for apples; None for nouns without a singular (pants, water)."""
+        noun = self.ontology.nouns[name]
+        uncounted = noun.mass or noun.proper or name in WORDS["uncounted"] or not noun.plural_form
+        return None if uncounted or (noun.plural and not noun.singular) else NounPhrase(spelled(noun.singular or name))
+
+    def several(self, name: str) -> NounPhrase:
+        """The plural phrase, or that of a mass noun: apples, pants, water."""
+        noun = self.ontology.nouns[name]
+        as_it_is = noun.plural or not noun.plural_form or name in WORDS["uncounted"]
+        return self.called(name) if as_it_is else NounPhrase(spelled(noun.plural_form), plural=True)
+
+    def as_category(self, category: str, plural: bool) -> NounPhrase | None:
+        """The phrase for an object by its category, such as "piece of furniture"; None if there is none."""
+        if category in PARTITIVES:
+            return NounPhrase(category, mass=True) if plural else NounPhrase(f"{PARTITIVES[category]} of {category}")
+        noun = self.ontology.nouns.get(category)
+        if noun is None:
+            return NounPhrase(spelled(plural_of(category) if plural else category), plural)
+        form = noun.plural_form if plural and not (noun.mass or noun.plural) else category
+        if noun.vague or noun.proper or (noun.plural and not plural) or not form:
+            return None
+        return NounPhrase(spelled(form), plural=plural and not noun.mass, mass=noun.mass)
+
+    def predicate(self, kind: str, value: str) -> str:
+        """A value after "is": red, made of wood, on the left."""
+        if (kind, value) in POSITIONS:
+            return POSITIONS[kind, value][0]
+        is_made = kind == MATERIAL
+        adjective = f"made of {spelled(value)}" if is_made else spelled(self.ontology.attributes[value].adjective)
+        return _SWITCHED.get(value, adjective)
+
+    def stands_before(self, kind: str, value: str) -> str | None:
+        """A value as an adjective before its noun; None if it follows the noun (waiting, on the left)."""
+        attribute = self.ontology.attributes.get(value)
+        follows = attribute is None or attribute.verb or value in VALUES["after only"] or (kind, value) in POSITIONS
+        return None if follows or attribute is None else spelled(attribute.adjective)
+
+    def stands_behind(self, kind: str, value: str, phrase: NounPhrase, negated: bool, rng: SeededRng) -> str:
+        """A value after its noun: that is red, made of wood, on the left, that is not waiting."""
+        if (kind, value) in POSITIONS and not negated:
+            return f"{rng.pick(('', f'that {phrase.be} '))}{rng.pick(POSITIONS[kind, value])}"
+        short = kind == MATERIAL and not negated and rng.happens(0.5)
+        return f"{'' if short else f'that {phrase.be} '}{'not ' if negated else ''}{self.predicate(kind, value)}"
+
+    def kind_of(self, category: str, plural: bool) -> tuple[str, str]:
+        """A category after "what kind of", with its verb: devices are, clothing is."""
+        phrase = self.as_category(category, plural)
+        if phrase is None or phrase.mass or category in PARTITIVES:
+            return category, "is"
+        return phrase.text, phrase.be
 
     def _heads(self, object_id: str) -> tuple[tuple[str, NounPhrase], ...]:
         """The names of an object, its own first, then two categories, with their words."""
@@ -289,7 +271,7 @@ class References(Executor, Wording):
             for value in several
             if (kind in (HORIZONTAL, VERTICAL) or value in attributes) and value not in name.split()
             if not (unique and kind in (HORIZONTAL, VERTICAL)) and self.can_have(own_name, kind)
-            if kind or _DOING.isdisjoint(attributes[value].types)  # a disc that is sitting
+            if kind or not {*DOING} & {*attributes[value].types}  # a disc that is sitting
             if value != "middle" or (kind == HORIZONTAL and values.get(VERTICAL, ()) in ((), ("middle",)))
         ]
         if direct or unique:
@@ -376,8 +358,7 @@ class References(Executor, Wording):
         if not direct or (depth > 0 and rng.happens(INDIRECT)):
             related = depth > 0 and not self.heads(object_id)[0][1].unique and bool(self.links(object_id))
             if related and (not modified or rng.happens(0.5)):
-                reference = self._by_relation(object_id, rng, hidden, depth)
-                if reference is not None:
+                if (reference := self._by_relation(object_id, rng, hidden, depth)) is not None:
                     return reference
             if modified:
                 return rng.pick(modified)

@@ -12,10 +12,10 @@ questions are restored until the order is right at both levels. The result, comp
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from hf_vqa_mc.compiled import njit
@@ -63,19 +63,19 @@ class QuestionTable(NamedTuple):
 class AnswerCells:
     """The answers of each group of one level, global or local, most frequent first."""
 
-    def __init__(self, groups: NDArray[np.integer], answers: NDArray[np.integer], priority: Ints) -> None:
-        """Sort questions into cells by group (negative: none) and answer; the lowest ``priority`` is removed last."""
+    def __init__(self, groups: NDArray[Any], answers: NDArray[Any], *order: NDArray[Any]) -> None:
+        """Sort questions into cells by group (negative: none) and answer, in a cell by the last of ``order`` first."""
         n_answers = int(answers.max(initial=0)) + 1
         keys = np.where(groups >= 0, groups.astype(np.int64) * n_answers + answers, -1)
-        order = np.lexsort((priority, keys))
-        order = order[np.searchsorted(keys[order], 0) :]
-        found, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+        by_cell = np.lexsort((*order, keys))
+        by_cell = by_cell[np.searchsorted(keys[by_cell], 0) :]
+        found, first, counts = np.unique(keys[by_cell], return_index=True, return_counts=True)
         group = found // n_answers
         by_count = np.lexsort((found, -counts, group))
         self.counts: Ints = counts[by_count].astype(np.int64)  # questions of each cell
         self.cell_starts: Ints = np.concatenate(([0], np.cumsum(self.counts)))
         moved = np.repeat(first[by_count] - self.cell_starts[:-1], self.counts)
-        self.questions: Ints = order[np.arange(len(order)) + moved]
+        self.questions: Ints = by_cell[np.arange(len(by_cell)) + moved]
         """indices of questions by cell, in reverse order of their removal"""
         self.groups, starts = np.unique(group[by_count], return_index=True)
         self.starts: Ints = np.append(starts, len(found)).astype(np.int64)
@@ -86,6 +86,12 @@ class AnswerCells:
     def totals(self, counts: Ints) -> Ints:
         """Sums over the cells of each group, int64 (groups,)."""
         return np.add.reduceat(counts, self.starts[:-1])
+
+    def entropies(self, counts: Ints) -> NDArray[np.float64]:
+        """The entropy of the answers of each group in bits, float64 (groups,); 0 for a group without questions."""
+        shares = counts / np.maximum(self.totals(counts), 1)[self.group_of]
+        terms = np.where(shares > 0, -shares * np.log2(np.where(shares > 0, shares, 1.0)), 0.0)
+        return np.asarray(np.add.reduceat(terms, self.starts[:-1]))
 
     def kept_counts(self, kept: Bools) -> Ints:
         """Number of kept questions of each cell, int64 (cells,)."""
@@ -170,16 +176,7 @@ def smoothed(counts: Ints, starts: Ints) -> Ints:
     return kept
 
 
-def entropies(counts: Ints, starts: Ints) -> NDArray[np.float64]:
-    """The entropy of the answers of each group in bits, float64 (groups,); 0 for a group without questions."""
-    totals = np.maximum(np.add.reduceat(counts, starts[:-1]), 1)
-    shares = counts / np.repeat(totals, np.diff(starts))
-    terms = np.where(shares > 0, -shares * np.log2(np.where(shares > 0, shares, 1.0)), 0.0)
-    return np.asarray(np.add.reduceat(terms, starts[:-1]))
-
-
-@dataclass(frozen=True)
-class SelectionResult:
+class SelectionResult(NamedTuple):
     """The selected questions, and how many were removed."""
 
     kept: Bools  # (questions,)
@@ -201,14 +198,12 @@ def select_balanced(
     with np.errstate(over="ignore"):
         states: Any = bases[rows["image"]] + rows["number"].astype(np.uint64) * np.uint64(GAMMA)
     bits = np.asarray(mixed(states))
-    priority = _ranks(bits)
-    order = np.lexsort((priority, rows["content"], rows["image"]))
-    image, content = rows["image"][order], rows["content"][order]
-    redundant = np.zeros(len(rows), np.bool_)  # all but one of the questions about an image with the same content
-    redundant[order[1:]] = (image[1:] == image[:-1]) & (content[1:] == content[:-1])
+    contents = pd.DataFrame({name: rows[name] for name in ("image", "content")})
+    # all but one of the questions about an image with the same content
+    redundant = contents.iloc[bits.argsort()].duplicated().sort_index().to_numpy()
     # how over-represented an answer is in its local group when a question is the next of that answer to be removed: 1
     # means as many questions as the most frequent other answer
-    local = AnswerCells(rows["local_group"], rows["answer"], priority)
+    local = AnswerCells(rows["local_group"], rows["answer"], bits)
     excess, first = np.zeros(len(rows)), local.starts[:-1]
     others = local.counts[first][local.group_of]
     others[first] = 1  # if there is no other answer
@@ -216,10 +211,8 @@ def select_balanced(
     others[several] = local.counts[several + 1]
     in_cell = np.arange(len(local.questions)) - np.repeat(local.cell_starts[:-1], local.counts) + 1
     excess[local.questions] = in_cell / np.repeat(others, local.counts)
-    stays = _ranks(bits, excess, redundant)
-    local_stays = _ranks(bits, redundant)
-    levels = {"global": AnswerCells(rows["global_group"], rows["answer"], stays)}
-    levels["local"] = AnswerCells(rows["local_group"], rows["answer"], local_stays)
+    levels = {"global": AnswerCells(rows["global_group"], rows["answer"], bits, excess, redundant)}
+    levels["local"] = AnswerCells(rows["local_group"], rows["answer"], bits, redundant)
     kept = ~redundant
     last = np.zeros(len(rows), np.int8)
     last[redundant] = 1
@@ -245,13 +238,6 @@ def select_balanced(
         most = HEAD * np.maximum(totals - largest, THIN * totals) + 1
         beyond[name] = int(((largest > most) & (largest < totals)).sum())
     return SelectionResult(kept, removed, back, beyond)
-
-
-def _ranks(bits: NDArray[np.uint64], *first: NDArray[np.generic]) -> Ints:
-    order = np.lexsort((bits, *first))
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks
 
 
 def _balance(level: AnswerCells, kept: Bools) -> None:
@@ -290,13 +276,8 @@ def _sample_types(
 def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
     """Rank of questions, in [0, 1]: even within each answer of a large local group, one rank for a small group."""
     local, answer = (table.rows[name][indices] for name in ("local_group", "answer"))
-    order = np.lexsort((bits[indices], answer, local))
-    cell = np.stack((local[order], answer[order]))
-    fresh = np.append(True, (cell[:, 1:] != cell[:, :-1]).any(axis=0))
-    first = np.flatnonzero(fresh)
-    sizes = np.diff(np.append(first, len(order)))
-    turn = np.empty(len(indices))
-    turn[order] = (np.arange(len(order)) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
+    cells = pd.Series(bits[indices]).groupby([local, answer])
+    turn = ((cells.rank(method="first") - 0.5) / cells.transform("size")).to_numpy()
     groups = (*table.names["local_group"], "")
     of_group = np.array([SeededRng(seed, name, "type").bits() * 2.0**-64 for name in groups])
     small = np.bincount(local + 1, minlength=len(groups))[local + 1] < SMALL
@@ -317,7 +298,7 @@ def _restore(levels: Sequence[AnswerCells], kept: Bools, even: bool) -> int:
         if even and not back:
             for level in levels:  # in groups with less entropy, to the original share
                 counts = level.kept_counts(kept)
-                fell = entropies(counts, level.starts) < entropies(level.counts, level.starts) - TINY
+                fell = level.entropies(counts) < level.entropies(level.counts) - TINY
                 before, after = (level.totals(one)[level.group_of] for one in (level.counts, counts))
                 fair = -(-level.counts * after // before)  # its share of what is kept, rounded up
                 lacks = np.where(fell[level.group_of] & (after > 0), np.maximum(fair - counts, 0), 0)

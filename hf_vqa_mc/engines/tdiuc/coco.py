@@ -7,14 +7,14 @@ a room is our choice (``data/scenes.yaml``); the paper's only example is toilet 
 
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.tdiuc.questions import NO, YES, Outcome, QuestionCollection, subset_in
-from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, CocoObject, related
+from hf_vqa_mc.engines.tdiuc.words import COCO_OBJECTS, COUNTABLE, OBJECTS, SUPERCATEGORIES, related
 from hf_vqa_mc.engines.vocabulary import Vocabulary, with_article
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress, silent
@@ -66,9 +66,8 @@ def coco_files(paths: Sequence[Path]) -> list[PublishedFile]:
         if not zipfile.is_zipfile(path):
             found.append(PublishedFile(path.name, path))
             continue
-        members = member_names(path)
-        named = [PurePosixPath(one) for one in sorted(members) if "__MACOSX" not in one]
-        wanted = [PublishedFile(one.name, path, str(one)) for one in named if one.match("instances*.json")]
+        members = [PurePosixPath(one) for one in sorted(member_names(path)) if "__MACOSX" not in one]
+        wanted = [PublishedFile(one.name, path, str(one)) for one in members if one.match("instances*.json")]
         if not wanted:
             raise InputError(f"COCO file {path}: expected a file instances*.json in it, found none")
         found += wanted
@@ -83,31 +82,18 @@ def read_coco(
     annotated = defaultdict[int, frozenset[str]](frozenset)
     instances = defaultdict[int, dict[int, Instance]](dict)  # by image, by annotation id
     for number, file in enumerate(files, 1):
-        listed: dict[int, tuple[int, int, PurePosixPath]] = {}
-        names: dict[int, str] = {}
-        rows: list[tuple[Any, ...]] = []
-        for field, records in read_lists(file, ("images", "annotations", "categories")):
-            if field == "images":
-                paths = map(PurePosixPath, records.filled_texts("file_name"))
-                sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), paths, strict=True)
-                listed.update(zip(records.whole_numbers("id"), sizes, strict=True))
-            elif field == "categories":
-                names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
-            else:
-                columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
-                rows += zip(*columns, records.column("area"), records.lists("bbox", 4), strict=True)
-        _check(file.location, names, {"image": (listed, 1), "category": (names, 2)}, rows)
+        listed, names, rows = _read_file(file)
         for image_id, (width, height, path) in listed.items():
-            known = (width, height, path.stem.rpartition("_")[2])  # later releases have no COCO_val2014_ in the name
-            if images.setdefault(image_id, known) != known:
+            one = (width, height, path.stem.rpartition("_")[2])  # later releases have no COCO_val2014_ in the name
+            if images.setdefault(image_id, one) != one:
                 raise InputError(f"{file.location}: image {image_id} is another image in another file; renumber it")
             made.left_out["coco: images listed in another file too"] += image_id in annotated
             annotated[image_id] |= set(names.values())
             made.add_image(image_id, "coco", subset_in(path.name) or subset_in(file.name), file.location)
         for key, image_id, category, crowd, area, box in rows:
             made.left_out["coco: objects listed in another file too"] += key in instances[image_id]
-            one = Instance._make((names[category], float(area), *map(float, box), bool(crowd)))
-            instances[image_id].setdefault(key, one)
+            thing = Instance._make((names[category], float(area), *map(float, box), bool(crowd)))
+            instances[image_id].setdefault(key, thing)
         progress("reading COCO", number, len(files))
     made.left_out["coco: images without any annotated object"] = len(images) - len(instances)
     return [
@@ -116,18 +102,33 @@ def read_coco(
     ]
 
 
-def _check(
-    location: str, names: Mapping[int, str], ids: Mapping[str, tuple[Container[int], int]], rows: list[tuple[Any, ...]]
-) -> None:
-    """Raise InputError unless a file has COCO's categories, and all that its annotations name."""
+def _read_file(
+    file: PublishedFile,
+) -> tuple[dict[int, tuple[int, int, PurePosixPath]], dict[int, str], list[tuple[Any, ...]]]:
+    """Size and name by image, category names by id, and (id, image, category, crowd, area, box) of each object."""
+    listed: dict[int, tuple[int, int, PurePosixPath]] = {}
+    names: dict[int, str] = {}
+    rows: list[tuple[Any, ...]] = []
+    for field, records in read_lists(file, ("images", "annotations", "categories")):
+        if field == "images":
+            paths = map(PurePosixPath, records.filled_texts("file_name"))
+            sizes = zip(records.whole_numbers("width"), records.whole_numbers("height"), paths, strict=True)
+            listed.update(zip(records.whole_numbers("id"), sizes, strict=True))
+        elif field == "categories":
+            names.update(zip(records.whole_numbers("id"), records.texts("name"), strict=True))
+        else:
+            columns = map(records.whole_numbers, ("id", "image_id", "category_id", "iscrowd"))
+            rows += zip(*columns, records.column("area"), records.lists("bbox", 4), strict=True)
     unknown = sorted({*names.values()} - COCO_OBJECTS.keys())
     if unknown or not names:
         lacks = "field 'categories': expected a list of categories, found none"
         wrong = unknown_name("category", unknown[0], COCO_OBJECTS) if unknown else lacks
-        raise InputError(f"{location}: {wrong}")
-    for what, (known, column) in ids.items():
-        if unlisted := {row[column] for row in rows if row[column] not in known}:
-            raise InputError(f"{location}: {what} {min(unlisted)} is annotated, but not listed; use a whole file")
+        raise InputError(f"{file.location}: {wrong}")
+    for what, known, column in (("image", listed, 1), ("category", names, 2)):
+        if lacking := {row[column] for row in rows} - known.keys():
+            wrong = f"{what} {min(lacking)} is annotated, but not listed; use a whole file"
+            raise InputError(f"{file.location}: {wrong}")
+    return listed, names, rows
 
 
 SCENES = Vocabulary("tdiuc/scenes")
@@ -166,28 +167,21 @@ def ask_presence(image: CocoImage, rng: SeededRng, absent: list[str]) -> Iterato
         of_no.append(min(left, key=lambda other: (groups[other] != wanted, groups[other] not in near)))
         left.remove(of_no[-1])
     yield from ["no absent object left to ask about"] * (len(large) - len(of_no))
-    for names, answer in ((large, YES), (sorted(of_no), NO)):
-        for name in names:
-            yield _is_there(COCO_OBJECTS[name], rng), answer
+    for name, answer in [*((name, YES) for name in large), *((name, NO) for name in sorted(of_no))]:
+        where, thing = rng.pick(TEMPLATES["presence places"]), COCO_OBJECTS[name]
+        if thing.wording in OBJECTS["plural only"]:
+            start = f"Are there any {thing.wording}"
+        elif thing.wording in OBJECTS["mass"]:
+            start = f"Is there any {thing.wording}"
+        else:
+            start = f"Are there any {thing.plural}" if rng.happens(0.5) else f"Is there {with_article(thing.wording)}"
+        yield f"{start} {where}".rstrip() + "?", answer
 
 
 def absent_objects(image: CocoImage, mentioned: frozenset[str]) -> list[str]:
     """Objects that are provably absent, like everything with a related name; in COCO's order."""
     present = image.present | mentioned
     return [name for name in COCO_OBJECTS if name in image.annotated and not related(name) & present]
-
-
-def _is_there(thing: CocoObject, rng: SeededRng) -> str:
-    where, name = rng.pick(TEMPLATES["presence places"]), thing.wording
-    if name in OBJECTS["plural only"]:
-        start = f"Are there any {name}"
-    elif name in OBJECTS["mass"]:
-        start = f"Is there any {name}"
-    elif rng.happens(0.5):
-        start = f"Are there any {thing.plural}"
-    else:
-        start = f"Is there {with_article(name)}"
-    return f"{start} {where}".rstrip() + "?"
 
 
 def ask_counting(image: CocoImage, rng: SeededRng) -> Iterator[Outcome]:

@@ -10,18 +10,9 @@ import pandas as pd
 
 from hf_vqa_mc.engines.settings import ABSURD, FOLDERS
 from hf_vqa_mc.engines.tdiuc.coco import absent_objects, ask_coco, coco_files, read_coco
-from hf_vqa_mc.engines.tdiuc.imported import (
-    QUESTIONS,
-    ask_genome,
-    import_annotated,
-    import_genome,
-    import_vqa,
-    read_genome,
-    read_image_ids,
-)
+from hf_vqa_mc.engines.tdiuc.imported import import_annotated, import_vqa, read_genome
 from hf_vqa_mc.engines.tdiuc.questions import NO, ORIGINS, SPLITS, QuestionCollection, settled, with_absurd
 from hf_vqa_mc.engines.tdiuc.words import objects_named
-from hf_vqa_mc.engines.visual_genome import PARTS
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import new_folder, write_json
 from hf_vqa_mc.io.outputs import check_output, check_outside
@@ -60,7 +51,7 @@ def generate(
     images = [image for image in read_coco(coco_files(coco), made, progress) if image.instances]
     if visual_genome is not None:
         progress("reading Visual Genome", 0, 1)
-        _ask_of_genome(Folder(visual_genome), mentioned, made)
+        read_genome(Folder(visual_genome), mentioned, made)
         progress("reading Visual Genome", 1, 1)
     if vqa is not None:
         progress("importing VQA", 0, 1)
@@ -100,39 +91,23 @@ def generate(
     return statistics
 
 
-def _ask_of_genome(folder: Folder, mentioned: dict[int, set[str]], made: QuestionCollection) -> None:
-    if not any(folder.has(name) for name in (*PARTS, QUESTIONS)):
-        folder.find(PARTS[0])  # raises, and names the files expected
-    left_out: Counter[str] = Counter()
-    ids = read_image_ids(folder, made, left_out)
-    for image_id, objects in read_genome(folder, ids, made, left_out):
-        ask_genome(image_id, objects, made)
-        names = {name for one in objects.values() for name in (one.name, *one.other_names)}
-        mentioned.setdefault(image_id, set()).update(*map(objects_named, names))
-    if folder.has(QUESTIONS):
-        import_genome(folder, ids, made)
-    made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
-
-
 def _write_questions(folder: Path, questions: pd.DataFrame, progress: Progress) -> None:
     """Write TDIUC's four files; questions are in the order of their question_id, counted from 1."""
+    questions = questions.assign(question_id=questions.index + 1)
     for done, subset in enumerate(SPLITS):
         progress("writing", done, len(SPLITS))
         mine = questions[questions["subset"] == subset]
-        asked = (
-            {"image_id": one.image_id, "question": one.question, "question_id": one.Index + 1}
-            for one in mine.itertuples()
-        )
-        answered = (
+        asked = mine[["image_id", "question", "question_id"]].to_dict("records")
+        answered = [
             {
-                "question_id": one.Index + 1,
+                "question_id": one.question_id,
                 "image_id": one.image_id,
                 "question_type": one.question_type,
                 "answers": [{"answer": one.answer, "answer_confidence": CONFIDENCE, "answer_id": 1}],
                 "ans_source": one.origin,
             }
             for one in mine.itertuples()
-        )
+        ]
         lists = {"questions": (V1.questions_name, asked), "annotations": (V1.annotations_name, answered)}
         for key, (name, records) in lists.items():  # an object with a list of records, one per line
             with (folder / name(subset)).open("w", encoding="utf-8", newline="\n") as file:

@@ -16,21 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.tdiuc import words
 from hf_vqa_mc.engines.tdiuc.coco import TEMPLATES
 from hf_vqa_mc.engines.tdiuc.questions import HAND_ANNOTATED, NO, SPLITS, YES, Origin, Outcome, QuestionCollection
-from hf_vqa_mc.engines.tdiuc.words import (
-    ANSWERS,
-    CLOSED,
-    COCO_OBJECTS,
-    COLORS,
-    OBJECTS,
-    colors_in,
-    names_many,
-    objects_named,
-    single_color,
-    tidy_answer,
-    tidy_question,
-)
+from hf_vqa_mc.engines.tdiuc.words import ANSWERS, COLORS, OBJECTS, names_many, tidy_answer, tidy_question
 from hf_vqa_mc.engines.visual_genome import IMAGES, PARTS, RawObject, genome_graph, genome_records, overlap, plain_name
 from hf_vqa_mc.engines.vocabulary import Vocabulary, plural_of
 from hf_vqa_mc.errors import InputError
@@ -54,8 +43,8 @@ class Rule:
 
 
 _TYPES = Vocabulary("tdiuc/imported_types")
-_NOT_OPEN = ANSWERS["not open"].union((YES, NO), *CLOSED.values())
-ANSWER_LISTS = CLOSED | {"yes or no": frozenset((YES, NO))}
+_NOT_OPEN = ANSWERS["not open"].union((YES, NO), *words.CLOSED.values())
+ANSWER_LISTS = words.CLOSED | {"yes or no": frozenset((YES, NO))}
 ANSWER_LISTS |= {key: ANSWERS[key] for key in ("sports", "activities", "places", "scenes")}
 _BY_TYPE = _TYPES.read("rules", tuple[Rule, ...])
 _RULES = [(rule.type, ANSWER_LISTS.get(rule.answers), re.compile("|".join(rule.questions))) for rule in _BY_TYPE]
@@ -73,15 +62,11 @@ def type_of(question: str, answer: str) -> str | None:
     for kind, answers, questions in _RULES:
         if (answer not in _NOT_OPEN if answers is None else answer in answers) and questions.fullmatch(asked):
             return kind
-    return PRESENCE if answer in (YES, NO) and _is_there(asked) else None
-
-
-def _is_there(asked: str) -> bool:
-    found = _IS_THERE.fullmatch(asked)
-    if not found or not objects_named(found["thing"]):
-        return False
+    found = _IS_THERE.fullmatch(asked) if answer in (YES, NO) else None
+    if not found or not words.objects_named(found["thing"]):
+        return None
     is_mass, fits = found["thing"].split()[-1] in _TYPES["mass"], names_many(found["thing"]) == (not found["one"])
-    return is_mass if found["mass"] else fits  # "Is there any boys" is not English
+    return PRESENCE if (is_mass if found["mass"] else fits) else None  # "Is there any boys" is not English
 
 
 AGREEMENT = 5  # minimum number of annotators who agree on an imported answer, "Importing Questions"
@@ -109,17 +94,6 @@ def import_vqa(folder: Folder, made: QuestionCollection) -> None:
                 _import(image_id, question, answer, VQA_WORDS, "vqa_imported", made)
 
 
-def import_genome(folder: Folder, ids: dict[int, int], made: QuestionCollection) -> None:
-    """Import Visual Genome's questions; raises InputError if the file is malformed."""
-    for records in read_records(folder.find(QUESTIONS)):
-        nested = records.nested("qas")
-        pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
-        for at, (image_id, rows) in enumerate(zip(records.whole_numbers("id"), records.lists("qas"), strict=True)):
-            written = written_id(image_id, ids, made, records.location(at))
-            for question, answer in islice(pairs, len(rows)):
-                _import(written, question, tidy_answer(answer), GENOME_WORDS, "genome_imported", made)
-
-
 def _human_answers(records: Records) -> pa.Table:
     texts = iter(records.nested("answers").texts("answer"))
     records.checked("answers", bool, "one answer or more")
@@ -130,9 +104,7 @@ def _human_answers(records: Records) -> pa.Table:
 def _import(image_id: int, question: str, answer: str, longest: int, origin: Origin, made: QuestionCollection) -> None:
     if not answer or len(answer.split()) > longest:
         made.left_out[f"{origin}: an answer of more than {longest} words, or none"] += 1
-        return
-    question_type = type_of(question, answer)
-    if question_type is None:
+    elif (question_type := type_of(question, answer)) is None:
         made.left_out[f"{origin}: no template fits"] += 1
     else:
         made.add(image_id, question_type, origin, [(tidy_question(question), answer)])
@@ -148,13 +120,9 @@ def import_annotated(path: Path, made: QuestionCollection) -> None:
         folder = Folder(path)
         for subset in available_subsets(folder, {}) or SPLITS:
             _read_layout(folder, subset, made)
-    elif not path.is_file():
+        return
+    if not path.is_file():
         raise InputError(f"--annotated {path}: no such file")
-    else:
-        _read_lines(path, made)
-
-
-def _read_lines(path: Path, made: QuestionCollection) -> None:
     for number, row in json_lines(path):
         record = Records([row], partial("{}, line {}".format, path, number))
         kind = record.texts("question_type")[0]
@@ -163,9 +131,9 @@ def _read_lines(path: Path, made: QuestionCollection) -> None:
         image_id = record.whole_numbers("image_id")[0]
         made.add_image(image_id, "genome" if image_id > GENOME_OFFSET else "uploaded", None, str(path))
         question, answer = record.filled_texts("question")[0], record.filled_texts("answer")[0]
-        if not tidy_answer(answer):
+        if not (tidy := tidy_answer(answer)):
             raise record.unexpected(0, "answer", "a word", answer)
-        made.add(image_id, kind, "annotated", [(tidy_question(question), tidy_answer(answer))])
+        made.add(image_id, kind, "annotated", [(tidy_question(question), tidy)])
 
 
 def _read_layout(folder: Folder, subset: str, made: QuestionCollection) -> None:
@@ -184,14 +152,13 @@ DUPLICATE_OVERLAP = 0.5  # minimum intersection over union of two boxes that may
 QUESTIONS = "question_answers.json"
 
 
-def read_image_ids(folder: Folder, made: QuestionCollection, left_out: Counter[str]) -> dict[int, int]:
+def _image_ids(folder: Folder, made: QuestionCollection, left_out: Counter[str]) -> dict[int, int]:
     """Map Visual Genome's image ids to output ids, COCO's for COCO's images; empty without image_data.json."""
-    ids: dict[int, int] = {}
+    ids, seen = dict[int, int](), set[int]()
     if not folder.has(IMAGES):
         left_out["no image_data.json: images that are COCO's are not known as such"] = 1
         return ids
     file = folder.find(IMAGES)
-    seen = set()
     for records in read_records(file):
         for image_id, coco_id in zip(records.whole_numbers("image_id"), records.column("coco_id"), strict=True):
             ids[image_id] = GENOME_OFFSET + image_id if coco_id is None else coco_id
@@ -201,13 +168,15 @@ def read_image_ids(folder: Folder, made: QuestionCollection, left_out: Counter[s
     return ids
 
 
-def read_genome(
-    folder: Folder, ids: dict[int, int], made: QuestionCollection, left_out: Counter[str]
-) -> Iterator[tuple[int, dict[str, RawObject]]]:
-    """Read the images of those of the three files that exist: the output id and the objects with a name, by id."""
+def read_genome(folder: Folder, mentioned: dict[int, set[str]], made: QuestionCollection) -> None:
+    """Add the questions of those of Visual Genome's files that exist; ``mentioned``: objects by output id."""
+    left_out: Counter[str] = Counter()
     present = [name for name in PARTS if folder.has(name)]
+    if not present and not folder.has(QUESTIONS):
+        folder.find(PARTS[0])  # raises, and names the files expected
+    ids = _image_ids(folder, made, left_out)
     for image_id, records in genome_records(folder, present):
-        written = written_id(image_id, ids, made, next(iter(records.values())).location(0))
+        written = _written_id(image_id, ids, made, next(iter(records.values())).location(0))
         left_out.update(f"images that {name} lacks" for name in present if name not in records)
         graph = genome_graph(image_id, records, left_out, all_attributes=False)
         keys = sorted(graph.objects, key=lambda key: (len(key), key))  # by number
@@ -216,10 +185,22 @@ def read_genome(
         for one in objects.values():
             one.name, one.other_names = plain_name(one.name), [*map(plain_name, one.other_names)]
             one.attributes = [*dict.fromkeys(map(plain_name, one.attributes))]
-        yield written, objects
+            mentioned.setdefault(written, set()).update(*map(words.objects_named, (one.name, *one.other_names)))
+        rng = SeededRng(made.seed, "tdiuc", COLOR, str(written))
+        made.add(written, COLOR, "genome_generated", _ask_colors([*objects.values()], rng))
+        made.add(written, POSITION, "genome_generated", _ask_positions(objects))
+    if folder.has(QUESTIONS):
+        for batch in read_records(folder.find(QUESTIONS)):
+            nested = batch.nested("qas")
+            pairs = zip(nested.texts("question"), nested.texts("answer"), strict=True)
+            for at, (image_id, rows) in enumerate(zip(batch.whole_numbers("id"), batch.lists("qas"), strict=True)):
+                written = _written_id(image_id, ids, made, batch.location(at))
+                for question, answer in islice(pairs, len(rows)):
+                    _import(written, question, tidy_answer(answer), GENOME_WORDS, "genome_imported", made)
+    made.left_out.update({f"visual genome: {reason}": count for reason, count in left_out.items()})
 
 
-def written_id(image_id: int, ids: dict[int, int], made: QuestionCollection, location: str) -> int:
+def _written_id(image_id: int, ids: dict[int, int], made: QuestionCollection, location: str) -> int:
     """The output id of an image of Visual Genome; InputError if image_data.json exists but does not list it."""
     if not ids:
         made.add_image(GENOME_OFFSET + image_id, "genome", None, location)
@@ -229,36 +210,29 @@ def written_id(image_id: int, ids: dict[int, int], made: QuestionCollection, loc
     return ids[image_id]
 
 
-_NAMES = {name for one in COCO_OBJECTS.values() for name in (one.name, one.wording)}
+_NAMES = {name for one in words.COCO_OBJECTS.values() for name in (one.name, one.wording)}
 COLORED = (_NAMES | OBJECTS["unannotated"]) - {"person"}  # what color questions ask about: COCO's 91 except people
 _PLURALS = OBJECTS["plural only"] | {"eye glasses"}
 _POSITIONS = {phrase: re.compile(pattern) for phrase, pattern in ANSWERS.read("positions", dict[str, str]).items()}
 _NAME = re.compile(r"[a-z]+( [a-z]+){0,2}")
 
 
-def ask_genome(image_id: int, objects: Mapping[str, RawObject], made: QuestionCollection) -> None:
-    """The questions about one image of Visual Genome."""
-    rng = SeededRng(made.seed, "tdiuc", COLOR, str(image_id))
-    made.add(image_id, COLOR, "genome_generated", _ask_colors([*objects.values()], rng))
-    made.add(image_id, POSITION, "genome_generated", _ask_positions(objects))
-
-
 def _ask_colors(objects: list[RawObject], rng: SeededRng) -> Iterator[Outcome]:
     for one in objects:
-        if not any(map(colors_in, one.attributes)):
+        if not any(map(words.colors_in, one.attributes)):
             continue
-        template, color = rng.pick(TEMPLATES["color"]), single_color(one.attributes)
+        template, color = rng.pick(TEMPLATES["color"]), words.single_color(one.attributes)
         if color is None:
             yield "several colors or a shade"
         elif not _is_colored(one):
             yield "not among COCO's objects, or its name is not a singular noun of them"
-        elif colors_in(one.name):
+        elif words.colors_in(one.name):
             yield "its color is in its name"
         elif any(other is not one and _same_kind(other, one) for other in objects):
             yield "not the only one of its kind"
         elif any(
             overlap(other.box, one.box) >= DUPLICATE_OVERLAP
-            and not set().union(*map(colors_in, other.attributes)) <= {color}
+            and not set().union(*map(words.colors_in, other.attributes)) <= {color}
             for other in objects
         ):
             yield "the same box by another name has another color"
@@ -318,13 +292,12 @@ def _same_kind(other: RawObject, one: RawObject) -> bool:
 
 
 def _is_name(name: str) -> bool:
-    words = name.split()
-    plain = _NAME.fullmatch(name) and not set(words) & (ANSWERS["no things"] | {"of", "on", "in", "with"})
-    return bool(plain and not colors_in(name) and load_wordnet().senses(words[-1], nouns_only=True))
+    said = name.split()
+    plain = _NAME.fullmatch(name) and not set(said) & (ANSWERS["no things"] | {"of", "on", "in", "with"})
+    return bool(plain and not words.colors_in(name) and load_wordnet().senses(said[-1], nouns_only=True))
 
 
 def _specified(one: RawObject) -> str:
     """Its name after a suitable attribute if it has one, since another object of that name may not be annotated."""
     fitting = sorted(set(one.attributes) & ANSWERS["adjectives"] - set(one.name.split()) - COLORS.keys())
-    chosen = single_color(one.attributes) or next(iter(fitting), None)
-    return f"{chosen} {one.name}" if chosen else one.name
+    return f"{words.single_color(one.attributes) or next(iter(fitting), '')} {one.name}".strip()

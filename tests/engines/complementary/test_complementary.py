@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hf_vqa_mc.engines.complementary.complementary import (
-    COMPLEMENTARY,
-    complementary,
-    nearest_images,
-)
+from hf_vqa_mc.engines.complementary.complementary import COMPLEMENTARY, complementary, nearest_images
 from hf_vqa_mc.engines.complementary.premise import ImageFacts, captions_in
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.text.normalisation import comparable, words
@@ -110,12 +106,6 @@ def test_candidates_are_the_nearest_images_and_those_with_another_answer_come_fi
     assert row["differs"] == sorted(row["differs"], reverse=True)
 
 
-def test_answers_that_count_as_the_same_do_not_differ():
-    yes = triplets_of(("i0", "how many", "2"), ("i1", "how many", "two"), ("i2", "how many", "three"))
-    (row, *_), _ = complementary(ON_A_LINE, IDS, yes, k=2)[0].to_pylist(), None
-    assert row["candidates"] == ["i2", "i1"]
-
-
 def test_where_nothing_is_known_the_nearest_come_first_and_the_evidence_is_none():
     alone = triplets_of(("i0", "why", "because"), ("i5", "how many dogs are there", "2"))
     row = complementary(ON_A_LINE, IDS, alone)[0].to_pylist()[0]
@@ -131,10 +121,6 @@ def test_probabilities_lie_in_0_to_1_and_columns_are_as_promised():
         assert row["image_id"] not in row["candidates"]
         assert {len(row[name]) for name in ("candidates", "distances", "differs", "evidence", "premise")} == {5}
     assert figures["candidates_missing"] == 19 * 4
-
-
-def test_questions_on_images_without_features_are_counted():
-    found, figures = complementary(ON_A_LINE, IDS, WEATHER)
     assert found["question_id"].to_pylist() == ["q0", "q1", "q2", "q3"]
     assert figures["left_out"] == {"no features of the image": 1}
 
@@ -218,17 +204,6 @@ def test_blocks_do_not_show_in_the_result(monkeypatch):
     monkeypatch.setattr("hf_vqa_mc.engines.complementary.complementary._QUERIES", 8)
     for one, other in zip(nearest_images(features, 7), whole, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_images_that_are_all_the_same_are_near_in_their_order():
-    found = nearest_images(np.ones((5, 3), np.float32), 2)
-    assert found.images.tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1]]
-    assert (found.distances == 0).all()
-
-
-def test_an_image_alone_has_no_neighbours():
-    found = nearest_images(np.ones((1, 3), np.float32), 24)
-    assert found.images.shape == found.distances.shape == (1, 0)
 
 
 def test_what_is_no_caption_is_named(real_data, tmp_path):

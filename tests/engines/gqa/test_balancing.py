@@ -15,7 +15,6 @@ from hf_vqa_mc.engines.gqa.selection import (
     THIN,
     AnswerCells,
     QuestionTable,
-    entropies,
     select_balanced,
     smoothed,
 )
@@ -140,8 +139,8 @@ def test_groups_are_smoothed_each_by_itself(groups):
 
 
 def test_entropy_of_groups_is_in_bits():
-    counts, starts = np.array([2, 2, 5, 0, 1, 1, 1, 1]), np.array([0, 2, 4, 8])
-    assert entropies(counts, starts).tolist() == [1.0, 0.0, 2.0]
+    cells = AnswerCells(np.repeat([0, 1, 2], 4), np.array([0, 0, 1, 1, 2, 2, 2, 2, 0, 1, 2, 3]), np.arange(12))
+    assert cells.entropies(cells.counts).tolist() == [1.0, 0.0, 2.0]
 
 
 @settings(max_examples=60, deadline=None)

@@ -229,15 +229,10 @@ def test_the_scene_is_derived_from_the_file_and_the_objects(tmp_path: Path) -> N
     [
         (lambda g: g.pop("width"), "image '7', field 'width': it is missing"),
         (lambda g: g.update(objects=[]), "field 'objects': expected a JSON object"),
-        (lambda g: g.update(weather=3), "field 'weather': expected text"),
         (lambda g: g["objects"]["1"].pop("name"), "object '1', field 'name': it is missing"),
-        (lambda g: g["objects"]["1"].update(name=None), "object '1', field 'name': expected text"),
         (lambda g: g["objects"]["1"].update(x="4"), "field 'x': expected a number of pixels"),
-        (lambda g: g["objects"]["1"].update(attributes={}), "field 'attributes': expected a list"),
         (lambda g: g["objects"]["1"].update(attributes=[None]), "field 'attributes': expected a list of texts"),
-        (lambda g: g["objects"]["1"].update(relations=["on"]), r"relations\[0\]: expected a JSON object"),
         (lambda g: g["objects"]["1"].update(relations=[{"name": "on"}]), r"relations\[0\], field 'object': it is"),
-        (lambda g: g["objects"].update({"1": 5}), "object '1': expected a JSON object"),
     ],
 )
 def test_errors_in_a_file_name_the_location(tmp_path: Path, spoil: Any, message: str) -> None:
@@ -273,10 +268,7 @@ def test_visual_genomes_merged_objects_are_one(tmp_path: Path) -> None:
     ("objects", "relationships", "message"),
     [
         ([{"object_id": 1}], [], r"objects\[0\], field 'names'"),
-        ([{"object_id": None, "names": []}], [], r"objects\[0\], field 'object_id': expected a whole number"),
-        ([_part(1, "man", attributes="red")], [], "field 'attributes': expected a list"),
         ([_part(1, "man", attributes=["red", 3])], [], "field 'attributes': expected a list of texts"),
-        ([7], [], r"objects\[0\]: expected a JSON object"),
         ([], [{"predicate": "on", "subject_id": 1}], r"relationships\[0\], field 'object_id'"),
     ],
 )

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Executor, Question
 from hf_vqa_mc.engines.gqa.question_types import QUESTION_TYPES, questions_about
-from hf_vqa_mc.engines.gqa.question_types.context import discloses
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.vocabulary import with_article
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, HandmadeDecoys, LyingDecoys, graph_of, graphs, thing
@@ -218,7 +217,8 @@ def test_every_question_about_any_image_is_answered_by_its_program(graph: SceneG
         assert (QUESTION_TYPES[one.row].structural in ("verify", "logical") or "all" in one.row) <= (
             one.answer in (YES, NO)
         )
-        assert not ("query" in one.row and discloses(one.question.text, one.answer))
+        said = re.search(rf"(?<![\w'-]){re.escape(one.answer.lower())}", one.question.text.lower())
+        assert not ("query" in one.row and said)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.executor import Executor, sentence
-from hf_vqa_mc.engines.gqa.references import Fact, Pattern, Reference, References, Wording, relation_form, spelled
+from hf_vqa_mc.engines.gqa.references import Fact, Pattern, Reference, References, relation_form, spelled
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, SceneGraph
 from hf_vqa_mc.engines.vocabulary import with_article
 from tests.engines.gqa.question_worlds import KITCHEN, ONTOLOGY, graph_of, graphs, thing
@@ -110,7 +110,7 @@ def test_every_reference_finds_its_object_and_no_other_possible_one_and_mentions
             assert len(mentioned) == len(set(mentioned))
 
 
-WORDING = Wording(ONTOLOGY)
+WORDING = references(KITCHEN)
 
 
 @pytest.mark.parametrize(

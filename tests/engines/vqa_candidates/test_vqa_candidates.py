@@ -100,7 +100,6 @@ def test_a_popular_answer_that_is_correct_occurs_once():
     world = [("is it", "yes")] * 9 + [("how many", "two")] * 5 + [("how many", "2")] * 4
     _, statistics = vqa_candidates(made_triplets(world))
     assert statistics["popular"] == ["two", "yes"]
-    assert statistics["correct_is_popular"] == 18
     assert all(len(decoys) == 1 for decoys in decoys_of(made_triplets(world)))
     assert statistics["candidates"] == {"2": 18}
 
@@ -123,15 +122,14 @@ def test_answers_given_without_the_image_come_first():
 
 def test_a_question_without_words_has_no_plausible_answers():
     _, statistics = vqa_candidates(made_triplets([("?!", "yes"), ("?!", "no"), ("what", "cat")]))
-    assert statistics["plausible"]["per_question"] == {"0": 3}
+    assert statistics["decoys"]["plausible"] == 0
 
 
-def test_other_annotators_answers_are_kept_and_counted():
+def test_other_annotators_answers_are_kept():
     world = [("what", "cat", "train", ["cat"] * 5 + ["dog"] * 3 + ["cow"]), ("what", "dog"), ("what", "cow")]
     world += [(f"who {index}", f"n{index}") for index in range(30)]
-    table, statistics = vqa_candidates(made_triplets(world))
+    table, _ = vqa_candidates(made_triplets(world))
     assert {"dog", "cow"} <= set(table["orig_decoys"].to_pylist()[0][:3])
-    assert statistics["also_human_answers"]["plausible"] == {"questions": 1, "questions_with_3_annotators": 1}
 
 
 def test_the_same_seed_gives_the_same_candidates_on_any_number_of_threads():
@@ -196,7 +194,7 @@ def test_both_forms_are_read(tmp_path, value):
     ("content", "complaint"),
     [
         ('{"1": "yes"}', "'1', field 'answers': expected a list of text, found 'yes'"),
-        ('{"1": ["yes", 2]}', "an answer is empty or not text"),
+        ('{"1": ["yes", 2]}', "expected a list of text"),
         ('{"1": [" "]}', "an answer is empty"),
         ('[{"answers": ["a"]}]', r"record\[0\], field 'question_id': it is missing"),
         (

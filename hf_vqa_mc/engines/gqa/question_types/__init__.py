@@ -9,7 +9,7 @@ from hf_vqa_mc.decoys.rng import SeededRng
 from hf_vqa_mc.engines.gqa.distractors import Distractors
 from hf_vqa_mc.engines.gqa.executor import Program, Question
 from hf_vqa_mc.engines.gqa.ontology import Ontology
-from hf_vqa_mc.engines.gqa.question_types import attributes, comparisons, objects, relations
+from hf_vqa_mc.engines.gqa.question_types import attributes, objects, relations
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext
 from hf_vqa_mc.engines.gqa.scene_graph import SceneGraph
 from hf_vqa_mc.engines.settings import DEPTH
@@ -46,12 +46,12 @@ QUESTION_TYPES = Listing(
     QuestionType("verify relation", VERIFY, "rel", 32, relations.verify),
     QuestionType("choose relation", CHOOSE, "rel", 24, relations.choose),
     QuestionType("choose object", CHOOSE, "rel", 12, relations.choose_object),
-    QuestionType("compare", COMPARE, "attr", 4, comparisons.compare),
-    QuestionType("common", COMPARE, "attr", 4, comparisons.common),
-    QuestionType("same", COMPARE, "attr", 6, partial(comparisons.two, "same")),
-    QuestionType("different", COMPARE, "attr", 6, partial(comparisons.two, "different")),
-    QuestionType("same all", COMPARE, "attr", 3, partial(comparisons.all_of, "same")),
-    QuestionType("different all", COMPARE, "attr", 3, partial(comparisons.all_of, "different")),
+    QuestionType("compare", COMPARE, "attr", 4, attributes.compare),
+    QuestionType("common", COMPARE, "attr", 4, attributes.common),
+    QuestionType("same", COMPARE, "attr", 6, partial(attributes.two, "same")),
+    QuestionType("different", COMPARE, "attr", 6, partial(attributes.two, "different")),
+    QuestionType("same all", COMPARE, "attr", 3, partial(attributes.all_of, "same")),
+    QuestionType("different all", COMPARE, "attr", 3, partial(attributes.all_of, "different")),
 )
 """The rows of Table 3, in its order."""
 

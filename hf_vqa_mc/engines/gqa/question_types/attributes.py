@@ -1,28 +1,21 @@
-"""Questions about attributes: of an object (color, material, activity, position), of the image (weather, place)."""
+"""Questions about attributes: of an object (color, position), of the image (weather), compared (who is taller)."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
+from itertools import combinations, product
 
 from hf_vqa_mc.decoys.rng import SeededRng
-from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Step, then
+from hf_vqa_mc.engines.gqa import references
+from hf_vqa_mc.engines.gqa.executor import COMPARATIVES, NAME, NO, YES, Part, Step, joined, then
+from hf_vqa_mc.engines.gqa.ontology import BODY_PART, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
-from hf_vqa_mc.engines.gqa.references import (
-    DETAILED_TYPES,
-    DOING,
-    MATERIAL,
-    POSITIONS,
-    WORDS,
-    Fact,
-    Reference,
-    spelled,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.references import DOING, MATERIAL, POSITIONS, WORDS, Fact, Reference, spelled, wordings
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT, SCENE, VERTICAL
 from hf_vqa_mc.engines.vocabulary import with_article
 
-QUERIES, QUERY_TYPES = wordings("query attribute"), DETAILED_TYPES["query attribute"]
+QUERIES, QUERY_TYPES = wordings("query attribute"), references.DETAILED_TYPES["query attribute"]
 VERIFY, LOGICAL = wordings("verify attribute"), wordings("logical attribute")
-CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), DETAILED_TYPES["choose attribute"]
+CHOOSE, CHOOSE_TYPES = wordings("choose attribute"), references.DETAILED_TYPES["choose attribute"]
 HINTS = {"color": ("tone", "brightness"), "tone": ("color", "brightness"), "size": ("height", "length")}
 """Types whose values give away something about another type: a dark coat is not white."""
 OPPOSITE_SIDE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
@@ -76,8 +69,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         doings = sum(kind in DOING for kind, _ in image.value_kinds(key))
         if kind in DOING and (doings != 1 or not image.ontology.attributes[value].verb):
             continue
-        reference = _refer(image, key, rng, kind)
-        if reference is not None:
+        if (reference := _refer(image, key, rng, kind)) is not None:
             detailed = QUERY_TYPES.get(kind, "positionQuery")
             patterns = QUERIES["side" if kind == HORIZONTAL else kind]
             program, slots = then(reference.program, "query", kind), slots_of(reference)
@@ -126,8 +118,7 @@ def logical(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     for key, kind, value in _values(image, image.ontology.exclusive):
         by_key[key].append((kind, value))
     for key, pairs in rng.shuffled([*by_key.items()] * 3):
-        chosen = _two_values(image, key, pairs, rng)
-        if chosen is None:
+        if (chosen := _two_values(image, key, pairs, rng)) is None:
             continue
         reference = _refer(image, key, rng, *(kind for kind, _ in chosen))
         answers = [image.has_value(key, *pair) for pair in chosen]
@@ -154,8 +145,7 @@ def _two_values(
         return None
     if rng.happens(0.5):
         for index in (0,) if rng.happens(0.8) else (0, 1):
-            decoy = image.decoy_value(key, chosen[index][0], rng)
-            if decoy is None:
+            if (decoy := image.decoy_value(key, chosen[index][0], rng)) is None:
                 return None
             chosen[index] = (chosen[index][0], decoy)
     return rng.shuffled(chosen)
@@ -253,3 +243,166 @@ def _other_scene(image: ImageContext, kind: str, value: str, rng: SeededRng) -> 
         return image.decoys.sibling(value, PLACE, rng, image.graph)
     others = [other for other in image.ontology.values.get(kind, ()) if not image.ontology.alike(value, other)]
     return rng.pick(others) if others else None
+
+
+WHICH, IN_COMMON = wordings("compare")["any"], wordings("common")["any"]
+TWO = {"same": wordings("same"), "different": wordings("different")}
+ALL = {"same": wordings("same all"), "different": wordings("different all")}
+BOTH_SAME = wordings("same all of two")
+SHORT_NAME = {"same": "same", "different": "diff"}  # As in GQA's types and groups.
+COMPARED = ("color", MATERIAL, "shape", "pattern")  # Types on which people agree; not size or age.
+LARGER = 2.0  # The larger of two things must cover at least this many times the area of the smaller.
+COMMON = ("color", MATERIAL, "shape", "size", "pattern")  # Types that two things can have in common.
+
+
+def _pairs(image: ImageContext, rng: SeededRng) -> list[tuple[str, str]]:
+    keys = [key for key in image.objects if not image.is_any(image.names[key], BODY_PART)]
+    keys = rng.shuffled(key for key in keys if image.has_sides(image.names[key]))
+    pairs = [(key, other) for index, key in enumerate(keys) for other in keys[:index]]
+    kindred = [pair for pair in pairs if _kinds_of_both(image, *pair)]
+    others = [pair for pair in pairs if not _kinds_of_both(image, *pair)]
+    return [*rng.shuffled(kindred)[:40], *rng.shuffled(others)[:10]]
+
+
+def _kinds_of_both(image: ImageContext, one: str, other: str) -> set[str]:
+    return set(image.kinds_asked(image.names[one])).intersection(image.kinds_asked(image.names[other]))
+
+
+def _refer_to_both(
+    image: ImageContext, one: str, other: str, kinds: Sequence[str], rng: SeededRng
+) -> tuple[Reference, Reference] | None:
+    """Unambiguous references to both that mention neither the types nor each other."""
+    if image.kinds[one] == image.kinds[other]:
+        return None
+    hidden: set[Fact] = {(key, kind) for key in (one, other) for kind in kinds}
+    if (first := _refer_shortly(image, one, {*hidden, (other,)}, rng)) is None:
+        return None
+    second = _refer_shortly(image, other, {*hidden, *(fact for fact in first.facts if len(fact) == 1)}, rng)
+    is_other = second is not None and first.the != second.the and first.head.text != second.head.text
+    return (first, second) if second is not None and is_other else None
+
+
+def _refer_shortly(image: ImageContext, key: str, hidden: set[Fact], rng: SeededRng) -> Reference | None:
+    """A short reference if there is one: two long ones in one question are hard to read."""
+    short = image.pick(key, rng, hidden, 0) if rng.happens(0.75) else None
+    return short or image.pick(key, rng, hidden, 1)
+
+
+def compare(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Who is taller, the boy or the girl?"."""
+    for more, (kind, high, low) in rng.shuffled(COMPARATIVES.items()):
+        values = {key: image.things[key].values.get(kind) for key in image.objects}
+        winners, losers = ([key for key, of in values.items() if of == (value,)] for value in (high, low))
+        for winner, loser in product(winners, losers):
+            if not _can_be_compared(image, kind, winner, loser):
+                continue
+            first, second = rng.shuffled((winner, loser))
+            both = _refer_to_both(image, first, second, (kind,), rng)
+            if both is None or any(reference.head.plural for reference in both):
+                continue
+            name = image.names[winner]
+            which = "Who" if image.is_any(name, PEOPLE) else "Which"
+            program = joined(both[0].program, both[1].program, "compare", more)
+            slots = slots_of(both[0]) | {"which": which, "more": more, "one": both[0].the, "other": both[1].the}
+            full = [*image.the(winner), (f"is {more} than", ""), *image.the(loser)]
+            local, category = f"09{more}-{_names(image, winner, loser)}", image.category(name)
+            yield Draft("comparativeChoose", program, name, WHICH, slots, full, local, category)
+
+
+def _can_be_compared(image: ImageContext, kind: str, more: str, less: str) -> bool:
+    """Whether the comparison is clear in the image; values are relative to a kind."""
+    if image.names[more] == image.names[less] or BODY_PART in image.nouns[more].parents:
+        return False
+    _, _, width, height = image.things[more].box
+    _, _, less_width, less_height = image.things[less].box
+    if kind == "size":
+        is_clear = width * height >= LARGER * less_width * less_height
+        return is_clear and image.has_sides(image.names[more], image.names[less])
+    return bool(_kinds_of_both(image, more, less)) and (kind != "height" or height > less_height)
+
+
+def _names(image: ImageContext, one: str, other: str) -> str:
+    return "_".join(sorted((image.names[one], image.names[other])))
+
+
+def common(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "What is common to the shirt and the flower?"."""
+    for one, other in _pairs(image, rng):
+        if (both := _refer_to_both(image, one, other, COMMON, rng)) is None:
+            continue
+        program = joined(both[0].program, both[1].program, "common")
+        kind = image.run(program).answer
+        if kind not in COMMON or not all(image.can_have(image.names[key], kind) for key in (one, other)):
+            continue
+        end = (f"have the same {kind}, {spelled(image.things[one].values[kind][0])}", "")
+        full = [("Both", ""), *image.the(one), ("and", ""), *image.the(other), end]
+        slots, local = ({"one": both[0].the, "other": both[1].the}, f"09common-{_names(image, one, other)}")
+        yield Draft("twoCommon", program, kind, IN_COMMON, slots, full, local, "common")
+
+
+def two(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Do the shirt and the flower have the same color?"."""
+    for one, other in _pairs(image, rng):
+        both_have = [kind for kind in COMPARED if all(image.can_have(image.names[key], kind) for key in (one, other))]
+        values = [image.things[key].values for key in (one, other)]
+        kinds = [kind for kind in both_have if all(len(of.get(kind, ())) == 1 for of in values)]
+        if not kinds:
+            continue
+        kind = rng.pick(kinds)
+        if (both := _refer_to_both(image, one, other, (kind,), rng)) is None:
+            continue
+        is_same = values[0][kind] == values[1][kind]
+        detailed = f"two{operation.title()}{'Material' if kind == MATERIAL else ''}"
+        program = joined(both[0].program, both[1].program, operation, kind)
+        slots = slots_of(both[0]) | {"one": both[0].the, "other": both[1].the}
+        texts = {key: image.predicate(kind, image.things[key].values[kind][0]) for key in (one, other)}
+        if len({*texts.values()}) == 1:
+            full = [("both", ""), *image.the(one), ("and", ""), *image.the(other), (f"are {texts[one]}", "")]
+        else:
+            full = [*image.the(one), (f"{image.phrase(one).be} {texts[one]} and", "")]
+            full += [*image.the(other), (f"{image.phrase(other).be} {texts[other]}", "")]
+        local, right = f"09{SHORT_NAME[operation]}-{_names(image, one, other)}", is_same == (operation == "same")
+        yield Draft(detailed, program, "", TWO[operation][kind], slots, full, local).yes_no(right)
+
+
+def all_of(operation: str, image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
+    """Drafts such as "Are all the people there the same gender?"."""
+    groups = {(image.kinds[key], kind) for key in image.objects for kind in ("color", MATERIAL)}
+    groups |= {(PEOPLE, "gender")}
+    groups |= {(category, NAME) for key in image.objects for category in image.kinds_asked(image.names[key])}
+    for name, kind in rng.shuffled(sorted(groups)):
+        if name not in image.ontology.nouns or (name == PEOPLE) != (kind == "gender"):
+            continue
+        if kind in COMPARED and not image.can_have(name, kind):
+            continue
+        found, phrase = image.find(selected(name)), image.several(name)
+        answer = image.run(then(selected(name), "same", kind)).answer
+        if found is None or len(found.certain) < 2 or not phrase.plural or answer is None:
+            continue
+        two = len(found.certain) == 2 and not any(image.phrase(key).plural for key in found.certain)
+        compared = phrase.text.title().replace(" ", "") if kind == NAME else kind.title()
+        program, right = then(selected(name), operation, kind), (answer == YES) == (operation == "same")
+        patterns = (BOTH_SAME if two and operation == "same" else ALL[operation])[kind]
+        slots = {"all": f"the {phrase.text}", "plain": phrase.text}
+        full, short = _all_values(image, found.certain, kind, phrase.text, two), SHORT_NAME[operation]
+        local = f"07{short}-all{phrase.text}"
+        yield Draft(f"{short}{compared}", program, "", patterns, slots, full, local).yes_no(right)
+
+
+def _all_values(image: ImageContext, keys: Sequence[str], kind: str, text: str, two: bool) -> list[Part]:
+    everything = f"both {text}" if two else f"all the {text}"
+    if kind == NAME:
+        mixed_up, names = image.ontology.mixed_up, image.names
+        apart = (pair for pair in combinations(keys, 2) if not mixed_up(names[pair[0]], names[pair[1]]))
+        pair = min(apart, key=lambda pair: keys.index(pair[1]), default=None)  # that with the earliest second
+        if pair is None:
+            return [(f"{everything} are {image.several(image.names[keys[0]]).text}", "")]
+        if two:
+            return [("one is", ""), *image.a(pair[0]), ("and the other is", ""), *image.a(pair[1])]
+        one, other = (image.several(image.names[key]).text for key in pair)
+        return [(f"some are {one} and some are {other}", "")]
+    first, *others = dict.fromkeys(image.predicate(kind, image.things[key].values[kind][0]) for key in keys)
+    if not others:
+        return [(f"{everything} are {first}", "")]
+    some = "one is {} and the other is {}" if two else f"some of the {text} are {{}} and some are {{}}"
+    return [(some.format(first, others[0]), "")]

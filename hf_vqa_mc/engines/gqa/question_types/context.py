@@ -13,6 +13,7 @@ from hf_vqa_mc.engines.gqa.ontology import PEOPLE, Ontology
 from hf_vqa_mc.engines.gqa.references import POSITIONS, WORDS, NounPhrase, Pattern, Phrase, Reference, References
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, VERTICAL, SceneGraph
 
+_WORD = re.compile(r"[a-z0-9'-]+")
 _TWICE = re.compile(r"\b([\w'-]+) \1\b", re.IGNORECASE)
 
 
@@ -57,7 +58,8 @@ class ImageContext(References):
 
     def the(self, object_id: str) -> list[Part]:
         """An object by its name with the definite article, as in full answers."""
-        return [(self.phrase(object_id).the, ""), (self.phrase(object_id).text, object_id)]
+        phrase = self.phrase(object_id)
+        return [("" if phrase.proper else "the", ""), (phrase.text, object_id)]
 
     def a(self, object_id: str) -> list[Part]:
         """An object by its name with the indefinite article if it takes one."""
@@ -118,7 +120,8 @@ class ImageContext(References):
             self.left_out["not settled by the graph" if result.answer is None else f"mismatch: {row}"] += 1
             return None
         text = sentence(rng.pick(draft.wordings).fill(rng, draft.slots, self._avoided), "?")
-        if row.startswith(("query", "common")) and discloses(text.text, draft.answer):
+        said = " ".join(["", *_WORD.findall(text.text.lower())])
+        if row.startswith(("query", "common")) and f" {draft.answer.lower()}" in said:  # also the horse in horses
             self.left_out["tells its answer"] += 1
             return None
         if _TWICE.search(text.text):  # the windows that are not red red or white
@@ -126,11 +129,6 @@ class ImageContext(References):
             return None
         groups, full = (draft.global_group, draft.local_group), sentence(draft.full, ".")
         return Question(row, draft.detailed, draft.program, result.found, text, draft.answer, full, *groups)
-
-
-def discloses(text: str, answer: str) -> bool:
-    """Whether a question contains its answer, also as the beginning of a word (horse in horses)."""
-    return f" {answer.lower()}" in " ".join(["", *re.findall(r"[a-z0-9'-]+", text.lower())])
 
 
 def selected(name: str) -> Program:

@@ -3,20 +3,11 @@
 from collections.abc import Iterator
 
 from hf_vqa_mc.decoys.rng import SeededRng
+from hf_vqa_mc.engines.gqa import references
 from hf_vqa_mc.engines.gqa.executor import NO, YES, Part, Program, joined, then
 from hf_vqa_mc.engines.gqa.ontology import PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected
-from hf_vqa_mc.engines.gqa.references import (
-    MATERIAL,
-    NAMED,
-    NOT_UNIQUE,
-    POSITIONS,
-    NounPhrase,
-    Phrase,
-    Reference,
-    spelled,
-    wordings,
-)
+from hf_vqa_mc.engines.gqa.references import MATERIAL, POSITIONS, NounPhrase, Phrase, Reference, spelled, wordings
 from hf_vqa_mc.engines.vocabulary import with_article
 
 PLACES = ("place", "room")
@@ -24,18 +15,16 @@ EXIST, TWO = wordings("exist"), {"or": wordings("exist or")["any"], "and": wordi
 Filters = tuple[tuple[str, str] | None, tuple[str, str] | None]  # (type, value) of the first object and of the second
 
 
-class ObjectForm:
-    """The noun of a question about existence: singular, plural or mass."""
-
-    def __init__(self, image: ImageContext, name: str, rng: SeededRng, before: str = "") -> None:
-        """``before``: an adjective."""
-        single, many = image.one(name), image.several(name)
-        before = f"{before} " if before else ""
-        is_one = single is not None and (image.is_any(name, *PLACES) or rng.happens(0.5))
-        self.number: NounPhrase = single if is_one and single is not None else many
-        self.variant = "one" if is_one else "mass" if many.mass else "several"
-        some = f"{before}{many.text}"
-        self.slots = {"a": with_article(f"{before}{single.text}") if single is not None else some, "several": some}
+def object_form(
+    image: ImageContext, name: str, rng: SeededRng, before: str = ""
+) -> tuple[NounPhrase, str, dict[str, str | Phrase]]:
+    """A noun, singular, plural or mass, after an adjective: its phrase, the variant of wordings, and their slots."""
+    single, many = image.one(name), image.several(name)
+    is_one = single is not None and (image.is_any(name, *PLACES) or rng.happens(0.5))
+    some = f"{before} {many.text}".strip()
+    a = some if single is None else with_article(f"{before} {single.text}".strip())
+    phrase = single if is_one and single is not None else many
+    return phrase, "one" if is_one else "mass" if many.mass else "several", {"a": a, "several": some}
 
 
 def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -44,27 +33,24 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         way = rng.below(4)
         if way > 1:
             yield from _exist_value(image, key, way == 3 and rng.happens(0.4), rng)
-        elif name := image.decoys.absent(image.graph, key, rng) if way else image.names[key]:
-            yield from _exist_name(image, name, rng)
-
-
-def _exist_name(image: ImageContext, name: str, rng: SeededRng) -> Iterator[Draft]:
-    noun, answer = image.ontology.nouns[name], image.exists(name)
-    if answer is None or noun.vague or cannot_be_missing(image, name):
-        return
-    form, program = ObjectForm(image, name, rng), then(selected(name), "exist")
-    phrase = image.several(name)
-    full = there_is(image, name) if answer == YES else [(f"there {phrase.be} no {phrase.text}", "")]
-    slots = {**form.slots, "more": ""}
-    yield Draft("exist", program, "", EXIST[form.variant], slots, full, f"03-{noun.kind}").yes_no(answer == YES)
+            continue
+        name = image.decoys.absent(image.graph, key, rng) if way else image.names[key]
+        if not name or (answer := image.exists(name)) is None or cannot_be_missing(image, name):
+            continue
+        _, variant, slots = object_form(image, name, rng)
+        phrase, slots["more"] = image.several(name), ""
+        full = there_is(image, name) if answer == YES else [(f"there {phrase.be} no {phrase.text}", "")]
+        program, local = then(selected(name), "exist"), f"03-{image.ontology.kind(name)}"
+        yield Draft("exist", program, "", EXIST[variant], slots, full, local).yes_no(answer == YES)
 
 
 def cannot_be_missing(image: ImageContext, name: str) -> bool:
-    """Whether its existence cannot be asked about: the sky, a proper name, a plural with another meaning (glasses)."""
+    """Whether its existence cannot be asked about: a thing, the sky, a proper name, glasses (not several of glass)."""
     phrase, noun = image.called(name), image.ontology.nouns[name]
     plural = image.ontology.nouns.get(noun.plural_form, noun)
     is_place = phrase.mass and image.is_any(name, *PLACES)
-    return phrase.proper or phrase.unique or is_place or name in NOT_UNIQUE or plural.kind != noun.kind
+    is_special = noun.vague or phrase.proper or phrase.unique
+    return is_special or is_place or name in references.NOT_UNIQUE or plural.kind != noun.kind
 
 
 def there_is(image: ImageContext, name: str) -> list[Part]:
@@ -95,30 +81,27 @@ def _exist_value(image: ImageContext, key: str, negated: bool, rng: SeededRng) -
     matching = [other for other in image.all_of(name) if image.has_value(other, kind, asked) == wanted]
     before = None if negated else image.stands_before(kind, asked)
     behind = before is None or (kind == MATERIAL and rng.happens(0.5)) or rng.happens(0.3)
-    form = ObjectForm(image, name, rng, "" if behind else before or "")
-    more = image.stands_behind(kind, asked, form.number, negated, rng) if behind else ""
+    phrase, variant, slots = object_form(image, name, rng, "" if behind else before or "")
+    slots["more"] = image.stands_behind(kind, asked, phrase, negated, rng) if behind else ""
     detailed = "existMaterial" if kind == MATERIAL else "existThat" if behind else "existAttr"
     detailed, mark = (f"{detailed}Not", "n#") if negated else (detailed, "")
     program = then(then(selected(name), "filter", kind, asked, "not" if negated else ""), "exist")
-    full = _with(image, matching[0], kind, asked) if matching else _without(image, name, kind, asked, negated)
-    slots, local = {**form.slots, "more": more}, f"04-{name}_{mark}{asked}"
-    yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(bool(matching))
+    full, local = _with_value(image, name, matching, kind, asked, negated), f"04-{name}_{mark}{asked}"
+    yield Draft(detailed, program, "", EXIST[variant], slots, full, local).yes_no(bool(matching))
 
 
-def _with(image: ImageContext, key: str, kind: str, value: str) -> Phrase:
-    own, phrase = image.things[key].values.get(kind, (value,))[0], image.phrase(key)
-    before = image.stands_before(kind, own)
-    text = f"{before} {phrase.text}" if before else f"{phrase.text} that {phrase.be} {image.predicate(kind, own)}"
-    return [("there", ""), *is_a(phrase, text, key)]
-
-
-def _without(image: ImageContext, name: str, kind: str, value: str, negated: bool) -> Phrase:
-    key, *others = image.all_of(name)
-    many = image.several(image.names[key])
+def _with_value(image: ImageContext, name: str, matching: list[str], kind: str, value: str, negated: bool) -> Phrase:
+    """What is there of a name: a red apple, or else an apple, but it is green; ``matching``: objects as asked."""
+    key, *others = matching or image.all_of(name)
+    many, phrase = image.several(image.names[key]), image.phrase(key)
+    own = image.things[key].values.get(kind, (value,))[0]
+    if matching:
+        before = image.stands_before(kind, own)
+        text = f"{before} {phrase.text}" if before else f"{phrase.text} that {phrase.be} {image.predicate(kind, own)}"
+        return [("there", ""), *is_a(phrase, text, key)]
     if others and many.plural:
         none = f"but they are {'all' if negated else 'not'} {image.predicate(kind, value)}"
         return [("there are", ""), (many.text, key), (none, "")]
-    phrase, own = image.phrase(key), image.things[key].values.get(kind, (value,))[0]
     it = f"the {phrase.text}" if image.is_any(image.names[key], PEOPLE) else "it"
     it = "they are" if phrase.plural else f"{it} is"
     return [(f"there {phrase.be}", ""), *image.a(key), (f"but {it} {image.predicate(kind, own)}", "")]
@@ -127,11 +110,10 @@ def _without(image: ImageContext, name: str, kind: str, value: str, negated: boo
 def either(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do you see either an apple or a banana there?"."""
     for key in rng.shuffled(image.objects):
-        absent = image.decoys.absent(image.graph, key, rng)
-        if absent is None:
+        if (absent := image.decoys.absent(image.graph, key, rng)) is None:
             continue
         first = image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else image.names[key]
-        if first is not None and first != absent:
+        if first and first != absent:
             yield from _two(image, (first, absent), "or", key, rng)
 
 
@@ -139,8 +121,7 @@ def both(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Do you see both green apples and bananas there?"."""
     for key in rng.shuffled(image.objects):
         shown = image.names[rng.pick(image.objects)]
-        other = image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else shown
-        if other is not None:
+        if other := image.decoys.absent(image.graph, key, rng) if rng.happens(0.5) else shown:
             yield from _two(image, (other, image.names[key]), "and", key, rng)
 
 
@@ -150,7 +131,7 @@ def _two(image: ImageContext, names: tuple[str, str], word: str, key: str, rng: 
     nouns = [image.ontology.nouns[name] for name in names]
     if (
         None in map(image.exists, names)
-        or any(noun.vague or cannot_be_missing(image, noun.name) for noun in nouns)
+        or any(cannot_be_missing(image, name) for name in names)
         or image.ontology.isa(first, second)  # also if they are of one kind
         or image.ontology.isa(second, first)
     ):
@@ -251,7 +232,7 @@ def _by_category(image: ImageContext, rng: SeededRng) -> list[tuple[str, Referen
         (category, reference)
         for key in image.objects
         for reference in image.plain(key)
-        if (key, NAMED) not in reference.facts and reference.determiner == "the"
+        if (key, references.NAMED) not in reference.facts and reference.determiner == "the"
         if (category := reference.program[0].argument[0]) in image.kinds_asked(image.names[key])
         if image.names[key] != category and not (category == PEOPLE and len(reference.program) < 2)
     )
@@ -285,8 +266,7 @@ def choose_category(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "What kind of fruit is it, an apple or a banana?"."""
     for category, reference in _by_category(image, rng):
         name = image.names[reference.object_id]
-        decoy = image.decoys.sibling(name, category, rng, image.graph)
-        if decoy is None:
+        if (decoy := image.decoys.sibling(name, category, rng, image.graph)) is None:
             continue
         options = rng.shuffled((name, decoy))
         one_text, other_text = (image.called(option).some for option in options)

@@ -7,7 +7,7 @@ from hf_vqa_mc.engines.gqa.distractors import UNANNOTATED
 from hf_vqa_mc.engines.gqa.executor import SHORT, Part, then
 from hf_vqa_mc.engines.gqa.ontology import ANYTHING, LIVING, PEOPLE
 from hf_vqa_mc.engines.gqa.question_types.context import Draft, ImageContext, selected, slots_of
-from hf_vqa_mc.engines.gqa.question_types.objects import ObjectForm, cannot_be_missing
+from hf_vqa_mc.engines.gqa.question_types.objects import cannot_be_missing, object_form
 from hf_vqa_mc.engines.gqa.references import WORDS, Fact, Reference, relation_form, wordings
 from hf_vqa_mc.engines.gqa.scene_graph import HORIZONTAL, LEFT, RIGHT
 
@@ -40,18 +40,16 @@ def exist(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             continue
         reference = _refer(image, target, subject, rng)
         noun = image.ontology.nouns.get(name)
-        if reference is None or noun is None or noun.vague or cannot_be_missing(image, name):
-            continue
-        if noun.kind == image.kinds[target]:
+        if reference is None or noun is None or cannot_be_missing(image, name) or noun.kind == image.kinds[target]:
             continue  # not "a bike near the bike"
-        form = ObjectForm(image, name, rng)
+        _, variant, slots = object_form(image, name, rng)
         program = then(then(reference.program, "relate", name, asked, "s"), "exist")
-        slots = slots_of(reference) | form.slots | {"relation": asked}
-        begin = (f"there {image.phrase(subject).be}", "")
-        there_is = [begin, *image.a(subject), (relation, ""), *image.the(target)]
-        full = there_is if detailed == "existRelS" else _states(image, subject, relation, target)
+        slots |= slots_of(reference) | {"relation": asked}
+        full = _states(image, subject, relation, target)
+        if detailed == "existRelS":
+            full = [(f"there {image.phrase(subject).be}", ""), *image.a(subject), (relation, ""), *image.the(target)]
         local = f"13-{image.names[target]}_{name}"
-        yield Draft(detailed, program, "", EXIST[form.variant], slots, full, local).yes_no(way < 2)
+        yield Draft(detailed, program, "", EXIST[variant], slots, full, local).yes_no(way < 2)
 
 
 def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
@@ -68,8 +66,7 @@ def query(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         name, plural, is_kind = image.names[wanted], image.phrase(wanted).plural, category not in (ANYTHING, PEOPLE)
         slots = slots_of(reference) | {"relation": relation, "kind": category}
         if is_kind:
-            cat = image.as_category(category, plural)
-            if cat is None:
+            if (cat := image.as_category(category, plural)) is None:
                 continue
             kind, verb = image.kind_of(category, plural)
             slots |= {"cat": cat.text, "be": cat.be, "kind": kind, "kis": verb}
@@ -135,29 +132,24 @@ def verify(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         reference = _refer(image, subject, target, rng, relation in (LEFT, RIGHT))
         if name is None or asked is None or reference is None or relation_form(asked) is None:
             continue
-        if _repeats(reference, relation, asked) or image.ontology.nouns[name].kind == image.kinds[subject]:
+        if _repeats(reference, relation, asked) or image.ontology.kind(name) == image.kinds[subject]:
             continue  # not "a bike near any bikes"
         reference = reference.with_that
         program = then(reference.program, "verify rel", name, asked, "o")
-        slots = slots_of(reference) | {"relation": asked, "a": _some(image, name, asked)}
+        phrase, form = image.called(name), relation_form(asked)
+        is_known = image.ontology.kind(name) in WORDS["background"] or (phrase.mass and form != "verb")
+        some = f"the {phrase.text}" if is_known else phrase.some
+        some = f"any {phrase.text}" if form == "place" and phrase.plural else some
+        slots = slots_of(reference) | {"relation": asked, "a": some}
         full, local = _states(image, subject, relation, target), f"13-{image.names[subject]}_{name}"
         draft = Draft("relVerify", program, "", VERIFY, slots, full, local).yes_no(way < 2)
         yield draft._replace(detailed=draft.detailed + ("", "", "o", "r")[way])
 
 
-def _some(image: ImageContext, name: str, relation: str) -> str:
-    phrase, form = image.called(name), relation_form(relation)
-    if form == "place" and phrase.plural:
-        return f"any {phrase.text}"
-    known = image.ontology.nouns[name].kind in WORDS["background"] or (phrase.mass and form != "verb")
-    return f"the {phrase.text}" if known else phrase.some
-
-
 def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
     """Drafts such as "Is the cat to the left or to the right of the flower?"."""
     for subject, relation, target in _triples(image, rng):
-        other = _other_relation(image, subject, relation, target, rng)
-        if other is None:
+        if (other := _other_relation(image, subject, relation, target, rng)) is None:
             continue
         side = rng.pick(("s", "o"))
         given, direct = (target, subject) if side == "s" else (subject, target)
@@ -167,12 +159,9 @@ def choose(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
         if reference is None or _repeats(reference, relation, other):
             continue
         reference = reference.with_that
-        options = rng.shuffled((relation, other))
-        slots = slots_of(reference)
+        options, slots = rng.shuffled((relation, other)), slots_of(reference) | {"that": image.the(direct)}
         if side == "s":
             slots |= {"the": image.the(direct), "is": image.phrase(direct).be, "that": reference.the}
-        else:
-            slots["that"] = image.the(direct)
         sides = {LEFT, RIGHT} == {relation, other}
         of_picture = image.kinds[target] in WORDS["pictures"]  # on which side of the picture
         slots["one"], slots["other"] = (SHORT.get(option, option) if sides else option for option in options)
@@ -203,14 +192,18 @@ def choose_object(image: ImageContext, rng: SeededRng) -> Iterator[Draft]:
             decoy, wh = image.decoys.related(image.graph, given, relation, side, rng), ""
         if decoy is None or (wh and image.phrase(wanted).plural):
             continue
-        options = rng.shuffled((name, decoy))
-        if image.is_any(name, PEOPLE) != image.is_any(decoy, PEOPLE):
+        options, is_person = rng.shuffled((name, decoy)), image.is_any(name, PEOPLE)
+        if is_person != image.is_any(decoy, PEOPLE):
             continue
-        wh = "Who" if image.is_any(name, PEOPLE) else wh
         detailed = f"{'categoryRel' if is_kind else 'rel'}{side.upper()}Choose"
         program = then(program, "choose", "name", *options)
         one, other = (image.called(option).some for option in options)
-        slots = slots_of(reference) | {"wh": wh or "What", "relation": relation, "one": one, "other": other}
+        slots = slots_of(reference) | {
+            "wh": "Who" if is_person else wh or "What",
+            "relation": relation,
+            "one": one,
+            "other": other,
+        }
         full, local = _states(image, subject, relation, target), f"15c-{image.names[given]}_{relation},{side}"
         patterns, category = CHOOSE_OBJECT[ENDS[side]], image.category(name)
         yield Draft(detailed, program, name, patterns, slots, full, local, category)
