@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import compress
 from typing import Any
 
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method, Picks
 from hf_vqa_mc.evaluation.prompts import Job, rotated
-from hf_vqa_mc.evaluation.reply_rules import READERS
+from hf_vqa_mc.evaluation.reply_rules import READERS, REASONING_CUT, REASONS, REFUSED, unparsed_reason
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import mean_by
@@ -21,53 +22,83 @@ from hf_vqa_mc.scoring.table import score_cell
 from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.version import __version__
 
-COUNTED = ("unparsed", "cut_off", "failed")  # numbers of replies that a reader should know of
+COUNTED = ("unparsed", "refused", "cut_off", "failed")  # numbers of replies that a reader should know of
 DIFFERENT = 0.005  # difference of an accuracy by the rule of another harness that is reported
-FAVOURED = 0.3  # a letter that is picked so much more often than it is correct is reported, as a fraction of answers
+FAVOURED = 0.1  # excess of a letter's share of the answers over its share of correct choices that is reported
+RARE = 0.05  # share of replies without an answer for a reason, from which the reason is reported
 
 Bools = NDArray[np.bool_]
 
 
 class InputFigures:
-    """The results with one input, from the picks by each rule; fractions. The first rule is the method's own."""
+    """The results with one input, by each rule of reading the replies; fractions. The first rule is the method's own.
 
-    def __init__(self, done: "Evaluation", name: str, rules: Mapping[str, Ints], failures: list[str]) -> None:
-        clusters, sizes = done.split.clusters[done.rows], done._sizes[:, None]
+    Arrays (rows, replies) have a row's replies by rotation; FAILED where there is none.
+    """
+
+    def __init__(self, done: "Evaluation", name: str) -> None:
+        self.failures: list[str] = []  # locations and reasons
+        rules: dict[str, Ints] = defaultdict(lambda: np.full(done.shape, FAILED, np.int64))
+        picked_at, target_at = (np.full(done.shape, FAILED, np.int64) for _ in range(2))  # positions as shown
+        reasons, cut_off = np.full(done.shape, "", object), 0
+        for job in (job for job in done.jobs if job.input == name):
+            reply, label, index = done.replies[job], (done.questions.labels or [])[job.row], done.indices[job]
+            cut_off += reply.cut_off
+            if reply.failure:
+                where = f"{done.questions.where(job.row)}: "
+                self.failures.append(where + reply.failure.removeprefix(where))
+                continue
+            order = rotated(len(done.questions.choices[job.row]), job.rotation)
+            texts = [done.questions.choices[job.row][index] for index in order]
+            picks = done.picks(job, texts)
+            for rule, at in picks.items():
+                rules[rule][index] = order[at] if at >= 0 else at
+            picked_at[index], target_at[index] = next(iter(picks.values())), order.index(label)
+            if picked_at[index] == UNPARSED and reply.text is not None:
+                reasons[index] = unparsed_reason(reply.text, reply.cut_off)
         self.picked, targets = next(iter(rules.values())), done.labels[:, None]
-        """(rows, rotations): indices in the own order, UNPARSED or FAILED, also where a row has fewer rotations"""
+        """(rows, replies): indices in the own order, UNPARSED or FAILED, also where a row has fewer replies"""
         asked = np.asarray(self.picked != FAILED)
         evaluated = np.asarray(asked.any(1))
-        self.correct: Bools = np.asarray(self.picked == targets)  # (rows, rotations)
+        self.correct: Bools = np.asarray(self.picked == targets)  # (rows, replies)
         with np.errstate(invalid="ignore"):
-            scores = {rule: (of == targets).sum(1) / (of != FAILED).sum(1) for rule, of in rules.items()}
-        self.scores: Floats = next(iter(scores.values()))
-        """(rows,): share of rotations in which the target is picked; NaN without a reply"""
+            self.scores: Floats = self.correct.sum(1) / asked.sum(1)
+        """(rows,): share of replies in which the target is picked; NaN without a reply"""
         self.always_correct: Bools = np.asarray((self.correct | ~asked).all(1) & evaluated)  # (rows,)
-        known = {rule: ~np.isnan(of) for rule, of in scores.items()}
-        self.rules = {rule: share(of[known[rule]], clusters[known[rule]]) for rule, of in scores.items()}
-        """the accuracy over all rotations by each rule"""
+        self.rules = {rule: done.mean(of == targets, of != FAILED) for rule, of in rules.items()}
+        """the accuracy over all replies by each rule"""
         self.unparsed = {rule: float((of == UNPARSED).sum() / max(asked.sum(), 1)) for rule, of in rules.items()}
         """share of the replies in which a rule finds no choice"""
-        always = self.always_correct[evaluated].astype(float)
-        self.circular = share(always, clusters[evaluated]) if done.rotations > 1 else None
+        always = np.broadcast_to(self.always_correct[:, None], asked.shape)
+        self.circular = done.mean(always, asked) if done.rotations > 1 else None
         """share of rows that are correct in every rotation; None with one"""
         self.sets = done._sets(evaluated, self.always_correct)
         """share of closed answer sets answered correctly, of those with all replies; None without sets"""
         types = [done.questions.types[row] for row in done.rows]
         self.per_type = mean_by(self.scores[evaluated], list(compress(types, evaluated))) if any(types) else None
         valid = self.picked >= 0
-        both = {"picked": self.picked, "target": targets}
-        shown: dict[str, Ints] = {what: ((of - done.starts) % sizes)[valid] for what, of in both.items()}
+        shown, count = {"picked": picked_at[valid], "target": target_at[valid]}, max(int(valid.sum()), 1)
         self.positions: list[dict[str, Any]] = [
-            {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
-            for at in range(int(sizes.max()))
+            {"letter": letter(at), **{what: float((of == at).sum() / count) for what, of in shown.items()}}
+            for at in range(done.most_choices)
         ]
         """how often each position is picked, and how often the target is there"""
+        most = max(
+            range(len(self.positions)), key=lambda at: self.positions[at]["picked"] - self.positions[at]["target"]
+        )
+        excess = (
+            (done.mean(picked_at == most, valid).low or 0.0) - self.positions[most]["target"] if valid.any() else 0.0
+        )
+        self.favourite = self.positions[most] if excess >= FAVOURED else None
+        """the position that is picked more often than it is correct by `FAVOURED`, with its whole interval"""
         self.kinds = done._kinds(self.picked)
         """how often each kind is picked, and its share of all choices"""
-        counts = {"replies": int(asked.sum()), "unparsed": int((self.picked == UNPARSED).sum())}
-        counts["cut_off"] = sum(done.replies[job].cut_off for job in done.jobs if job.input == name)
-        self.counts, self.failures = {**counts, "failed": len(failures)}, failures  # locations and reasons
+        found = [reason for reason in REASONS if (reasons == reason).any()]
+        self.reasons = {reason: done.mean(reasons == reason, asked) for reason in found}
+        """reason for which a text names no choice to its share of the replies"""
+        counts = {"replies": asked, "unparsed": self.picked == UNPARSED, "refused": reasons == REFUSED}
+        self.counts = {what: int(of.sum()) for what, of in counts.items()}
+        self.counts |= {"cut_off": cut_off, "failed": len(self.failures)}
         self.chance, self.is_blind = done.chance, INPUTS[name].is_blind
         self.gain: Share | None = None
         """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
@@ -81,12 +112,6 @@ class InputFigures:
     def beats_chance(self) -> bool:
         """Whether the 95% interval of the accuracy is above chance."""
         return (self.accuracy.low or 0.0) > self.chance
-
-    @property
-    def favourite(self) -> dict[str, Any] | None:
-        """The position that is picked far more often than it is correct; None if there is none."""
-        most = max(self.positions, key=lambda one: one["picked"] - one["target"])
-        return most if most["picked"] - most["target"] >= FAVOURED else None
 
 
 class Evaluation:
@@ -109,41 +134,58 @@ class Evaluation:
     ) -> None:
         self.questions, self.split, self.method, self.jobs, self.replies = questions, split, method, jobs, replies
         self.run, self.benchmark_notes, self.revision = run, notes, revision
-        rotations: dict[int, list[int]] = {}  # of each row, in their order
+        columns: dict[int, list[int]] = {}  # rotations of each row, in their order
         for job in jobs:
-            if job.rotation not in (of_row := rotations.setdefault(job.row, [])):
+            if job.rotation not in (of_row := columns.setdefault(job.row, [])):
                 of_row.append(job.rotation)
-        width = max(map(len, rotations.values()))
-        self.rotations = width  # maximum number of rotations of a row
-        self.rows: Ints = np.array(list(rotations), np.int64)  # (rows,): the evaluated questions
-        self.starts: Ints = np.array([one + [0] * (width - len(one)) for one in rotations.values()], np.int64)
-        """(rows, rotations): the choice that is shown first"""
+        self.rows: Ints = np.array(list(columns), np.int64)  # (rows,): the evaluated questions
+        self.clusters: Ints = split.clusters[self.rows]
+        self.rotations = max(map(len, columns.values()))  # maximum number of rotations of a row
+        self.shape = len(columns), self.rotations
+        index_of = {row: index for index, row in enumerate(columns)}
+        self.indices = {job: (index_of[job.row], columns[job.row].index(job.rotation)) for job in jobs}
+        """of each job's reply in arrays (rows, replies)"""
         self.labels: Ints = np.array(questions.labels, np.int64)[self.rows]  # (rows,): index of the target
-        self._sizes: Ints = np.array([len(questions.choices[row]) for row in rotations], np.int64)
-        self.chance = float(np.mean(1 / self._sizes))  # accuracy of random guessing
-        index_of = {row: index for index, row in enumerate(rotations)}
-        picked: dict[str, dict[str, Ints]] = {
-            job.input: defaultdict(lambda: np.full(self.starts.shape, FAILED, np.int64)) for job in jobs
-        }
-        failures: dict[str, list[str]] = {name: [] for name in picked}
-        for job in jobs:
-            reply = replies[job]
-            if reply.failure:
-                where = f"{questions.where(job.row)}: "
-                failures[job.input].append(where + reply.failure.removeprefix(where))
-                continue
-            order = rotated(len(questions.choices[job.row]), job.rotation)
-            texts = [questions.choices[job.row][index] for index in order]
-            without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
-            for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
-                index = index_of[job.row], rotations[job.row].index(job.rotation)
-                picked[job.input][rule][index] = order[shown] if shown >= 0 else shown
-        self.inputs = {name: InputFigures(self, name, rules, failures[name]) for name, rules in picked.items()}
+        sizes: Ints = np.array([len(questions.choices[row]) for row in columns], np.int64)
+        self.most_choices, self.chance = int(sizes.max()), float(np.mean(1 / sizes))  # accuracy of random guessing
+        self.inputs = {name: InputFigures(self, name) for name in dict.fromkeys(job.input for job in jobs)}
         full = self.inputs.get(FULL.name)
         for other in self.inputs.values():
             if full is not None and other is not full:
                 both = ~np.isnan(full.scores) & ~np.isnan(other.scores)
-                other.gain = difference(full.scores[both], other.scores[both], split.clusters[self.rows][both])
+                other.gain = difference(full.scores[both], other.scores[both], self.clusters[both])
+
+    def mean(self, values: Bools, known: Bools) -> Share:
+        """The mean over rows of the share of the ``known`` replies that ``values`` marks; both (rows, replies)."""
+        rows = known.any(1)
+        return share((values & known).sum(1)[rows] / known.sum(1)[rows], self.clusters[rows])
+
+    def picks(self, job: Job, texts: Sequence[str]) -> Picks:
+        """What the reply to a job picks by each rule, of the choices as shown."""
+        without = None
+        if self.method.compares_inputs:
+            without = self.replies.get(replace(job, input=CHOICES_ONLY.name))
+        return self.method.picks(self.replies[job], texts, without.scores if without else None)
+
+    def habits(self) -> Iterator[tuple[str, str, str]]:
+        """Input, name and description of what the model does for other reasons than the correct choice.
+
+        Each is beyond its threshold with its whole 95% interval.
+        """
+        for name, one in self.inputs.items():
+            if most := one.favourite:
+                often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"
+                yield (
+                    name, "favours a letter",
+                    f"With {name}, the model {often}; it is correct in {percent(most['target'])}.",
+                )  # fmt: skip
+            if one.is_blind and one.beats_chance:
+                above = f"is {one.accuracy.percent()}, above chance ({percent(one.chance)})"
+                yield name, "answers without all inputs", f"The accuracy of {name} {above}: {INPUTS[name].sentence}."
+            for reason, what in ((REFUSED, "is a refusal"), (REASONING_CUT, "ends while the model reasons")):
+                found = one.reasons.get(reason)
+                if found and (found.low or 0.0) > RARE:
+                    yield name, reason, f"With {name}, {found.percent()} of the replies {what}, and counts as wrong."
 
     @property
     def other_rules(self) -> list[str]:
@@ -193,6 +235,7 @@ class Evaluation:
                 "choice_kinds": one.kinds,
                 "rules": one.rules if len(one.rules) > 1 else None,
                 "unparsed_by_rule": one.unparsed if len(one.rules) > 1 else None,
+                "unparsed_reasons": one.reasons,
                 "failures": sorted(set(one.failures))[:10],
             }
             for name, one in self.inputs.items()
@@ -208,6 +251,7 @@ class Evaluation:
             "rotations": self.rotations,
             "tokens": tokens and {"read": sum(one for one, _ in tokens), "generated": sum(one for _, one in tokens)},
             "inputs": inputs,
+            "habits": [{"input": name, "habit": habit, "found": sentence} for name, habit, sentence in self.habits()],
         }
         return in_json(found)  # type: ignore[no-any-return]
 
@@ -274,10 +318,7 @@ class Evaluation:
         if self.other_rules:
             yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in self.other_rules)}."
         yield from self._other_readings()
-        for name, one in self.inputs.items():
-            if most := one.favourite:
-                often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"
-                yield f"With {name}, the model {often}; it is correct in {percent(most['target'])}."
+        yield from (sentence for _, _, sentence in self.habits())
         gains = {name: one.gain for name, one in self.inputs.items() if one.gain}
         if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL

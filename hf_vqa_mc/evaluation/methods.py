@@ -6,7 +6,7 @@ from math import isfinite, nan
 from typing import Literal
 
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.reply_rules import READERS
+from hf_vqa_mc.evaluation.reply_rules import READERS, without_reasoning
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.written_answers import answer_part, written_choice
 
@@ -21,6 +21,7 @@ class Input:
     question: bool
     choices: bool
     sentence: str  # what it shows, for tables and pages
+    request: str = ""  # a line of the prompt before its last one
 
     @property
     def is_blind(self) -> bool:
@@ -30,12 +31,15 @@ class Input:
 
 FULL = Input("full", "own", True, True, "image, question and choices")
 NO_IMAGE = Input("no-image", "", True, True, "question and choices, no image")
+GUESS = "No image is given. Guess the most likely answer."
+NO_IMAGE_GUESS = Input("no-image-guess", "", True, True, "question and choices, told that no image is given", GUESS)
 CHOICES_ONLY = Input("choices-only", "", False, True, "choices, neither image nor question")
 QUESTION_ONLY = Input("question-only", "", True, False, "question, neither image nor choices")
 INPUTS: Listing[Input] = Listing(
     "input",
     FULL,
     NO_IMAGE,
+    NO_IMAGE_GUESS,
     Input("other-image", "other", True, True, "question and choices with the image of another question"),
     Input("gray-image", "gray", True, True, "question and choices with a gray image"),
     Input("no-question", "own", False, True, "image and choices, no question"),
@@ -69,7 +73,7 @@ def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Pi
 
 
 def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
-    text = reply.text or ""
+    text = without_reasoning(reply.text or "", reply.cut_off)
     found = {"text": written_choice(text, choices)}
     found |= {name: read(answer_part(text).strip(), choices) for name, read in READERS.items()}
     return {name: UNPARSED if index is None else index for name, index in found.items()}

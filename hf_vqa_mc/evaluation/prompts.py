@@ -87,6 +87,7 @@ class Prompts:
         lines = [f"Context: {context}" if context else "", f"Question: {question}"] if given.question else []
         order = rotated(len(choices), rotation) if listed else []
         lines += [f"{letter}. {choices[index]}" for letter, index in zip(LETTERS, order, strict=False)]
+        lines.append(given.request)
         instruction = self.method.instruction if listed else self.method.without_choices
         lines.append(instruction if self.instruction is None else self.instruction)
         if self.template:

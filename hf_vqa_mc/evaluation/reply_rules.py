@@ -1,17 +1,61 @@
-"""The rules by which other harnesses read the choice in a model's reply; own implementations.
+"""Replies without their reasoning, why one names no choice, and the rules of other harnesses; own implementations.
 
-Each takes a text and the choices in the order shown, A first, and returns an index, or None where it finds no choice.
-Where a harness then guesses or asks a language model, None is returned.
+Each rule takes a text and the choices in the order shown, A first, and returns an index, or None where it finds no
+choice. Where a harness then guesses or asks a language model, None is returned.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase as LETTERS
 
+from hf_vqa_mc.scoring.written_answers import answer_part
+
 _PART = "[A-Za-zÀ-ɏ0-9'’]"  # of a word in Latin letters
 _WORD = re.compile(f"(?<!{_PART})([A-Z])(?!{_PART})")
 LONG = 5  # words of a reply above which MMMU's program searches for the texts of choices
 SHORT = 3  # words of a reply up to which VLMEvalKit reads A as a letter and not as an article
+_TAG = re.compile(r"(?i)[<\[◁](/?)(?:think(?:ing)?|thoughts?|reason(?:ing)?|rationale|analysis|scratchpad)[>\]▷]")
+_CHANNEL = re.compile(r"<\|channel\|>(analysis|final)<\|message\|>")  # the format of gpt-oss
+_HEADED = re.compile(
+    r"(?is)^\W*(?:reasoning|rationale|thoughts?|analysis|explanation)\W*:.*?"
+    r"(\banswer\b\W*?(?::|\bis\s+\W*(?-i:[A-Z])\b)|\Z)"
+)
+_REFUSAL = re.compile(
+    r"(?i)\b(?:can(?:not|'t| not)|could(?:n't| not)|unable|not able|impossible|sorry|apologi[sz]e|not enough|"
+    r"insufficient|no (?:image|picture|photo|way to))\b|\b(?:image|picture|photo)\b[^.]*\b(?:missing|not (?:been )?"
+    r"(?:provided|given|shown|visible|attached|available|included))|"
+    r"\b(?:provide|upload|attach|share|send)\b[^.]*\b(?:image|picture|photo)"
+)
+REASONS = REASONING_CUT, CUT, EMPTY, REFUSED, UNCLEAR = (
+    "reasoning not ended", "cut off", "empty", "refused", "no choice or several"
+)  # fmt: skip
+"""Why a reply names no choice."""
+
+
+def without_reasoning(text: str, cut_off: bool = False) -> str:
+    """The reply with its reasoning in ``<think>`` tags, which `answer_part` removes; other forms are changed to them.
+
+    "Reasoning: ... Answer: B" counts as reasoning up to "Answer:", and if the text was cut off before, as not ended.
+
+    >>> without_reasoning("[THINK]A?[/THINK]B"), without_reasoning("Reasoning: A or B", cut_off=True)
+    ('<think>A?</think>B', '<think>Reasoning: A or B')
+    """
+    text = _CHANNEL.sub(
+        lambda match: "<think>" if match[1] == "analysis" else "</think>", _TAG.sub(r"<\1think>", text)
+    )
+    headed = _HEADED.match(text)
+    if headed and (headed[1] or cut_off):
+        end = f"</think>{headed[1]}" if headed[1] else ""
+        text = f"<think>{text[: headed.start(1)]}{end}{text[headed.end() :]}"
+    return text
+
+
+def unparsed_reason(text: str, cut_off: bool) -> str:
+    """Why a reply names no choice: one of `REASONS`."""
+    answer = answer_part(without_reasoning(text, cut_off)).strip()
+    if not answer:
+        return REASONING_CUT if cut_off or text.strip() else EMPTY
+    return CUT if cut_off else REFUSED if _REFUSAL.search(answer.replace("’", "'")) else UNCLEAR
 
 
 def first_letter(text: str, choices: Sequence[str]) -> int | None:

@@ -1,0 +1,93 @@
+"""Models with one planted habit each: the report names it, and names none of a model without habits."""
+
+import json
+import random
+
+import pytest
+
+import hf_vqa_mc as vm
+from hf_vqa_mc.evaluation.language_model import Reply
+from hf_vqa_mc.evaluation.methods import GUESS
+from tests.evaluation import worlds
+
+
+def honest(prompt):
+    """Answers with the color of the image; without it, any choice at random."""
+    color = worlds.color_of(prompt)
+    return color if color in prompt.choices else random.Random(prompt.text).choice(prompt.choices)
+
+
+def refuses(prompt):
+    return honest(prompt) if prompt.images or GUESS in prompt.text else "I'm sorry, but no image was provided."
+
+
+def reads_the_choices(prompt):
+    """Knows that "two dogs" is correct where it is a choice."""
+    return "two dogs" if "two dogs" in prompt.choices else honest(prompt)
+
+
+class Thinks:
+    """Its reasoning reaches the limit without an image, and ends before with one."""
+
+    def generate(self, prompts):
+        return [
+            Reply(text=f"<think>A or B?</think>{honest(one)}")
+            if one.images
+            else Reply(text="<think>A or", cut_off=True)
+            for one in prompts
+        ]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "habits"),
+    [
+        (honest, {"inputs": ["full", "no-image", "no-image-guess", "gray-image"]}, {}),
+        (lambda prompt: "C", {}, {"full": "favours a letter", "no-image": "favours a letter"}),
+        (refuses, {"inputs": ["full", "no-image", "no-image-guess"]}, {"no-image": "refused"}),
+        (Thinks(), {}, {"no-image": "reasoning not ended"}),
+    ],
+)
+def test_a_planted_habit_is_named_and_no_other(model, options, habits, tmp_path):
+    result = vm.evaluate(worlds.benchmark(96), model=model, method="generate", output=tmp_path / "run", **options)
+    found = json.loads((tmp_path / "run" / "results.json").read_text())["habits"]
+    assert {one["input"]: one["habit"] for one in found} == habits and len(found) == len(habits)
+    page = (tmp_path / "run" / "report.html").read_text("utf-8").replace("&#39;", "'")
+    assert all(one["found"] in repr(result) and one["found"] in page for one in found)
+
+
+def test_a_benchmark_whose_choices_give_the_answer_away_is_named():
+    frame = worlds.benchmark(192)
+    frame = frame[[choices[label] == "two dogs" for choices, label in zip(frame.choices, frame.label, strict=True)]]
+    result = vm.evaluate(frame, model=reads_the_choices, inputs=["full", "choices-only"], label_from=0)
+    assert [(one["input"], one["habit"]) for one in result.to_dict()["habits"]] == [
+        ("choices-only", "answers without all inputs")
+    ]
+
+
+def test_refusals_without_an_image_and_reasons_of_unparsed_replies_are_counted():
+    result = vm.evaluate(worlds.benchmark(), model=refuses, inputs=["no-image", "no-image-guess"])
+    found = result.to_dict()["inputs"]
+    assert found["no-image"]["unparsed_reasons"]["refused"]["mean"] == 1 and not found["no-image-guess"]["refused"]
+    texts = iter(["", "  ", "<think>A", "Reasoning: A?", "B and C", "I cannot see it", "One of them is"] * 3)
+
+    def mixed(prompt):
+        text = next(texts)
+        return Reply(text=text, cut_off=text.startswith(("R", "O")))
+
+    figures = vm.evaluate(worlds.benchmark(21), model=mixed, inputs=["full"]).to_dict()["inputs"]["full"]
+    shares = {reason: round(21 * found["mean"]) for reason, found in figures["unparsed_reasons"].items()}
+    assert shares == {"reasoning not ended": 6, "cut off": 3, "empty": 6, "refused": 3, "no choice or several": 3}
+    assert figures["unparsed"] == 21
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>A or C?</think>B", "[THINK]C[/THINK]\n\nB", "◁think▷A◁/think▷(B)", "<reasoning>A</reasoning> B.",
+        "Reasoning: it could be A, or C.\nAnswer: B", "**Explanation:** not A. The answer is B",
+        "<|channel|>analysis<|message|>A or C<|end|><|start|>assistant<|channel|>final<|message|>B",
+    ],
+)  # fmt: skip
+def test_reasoning_is_taken_off(reply):
+    picked = vm.evaluate(worlds.benchmark(), model=lambda prompt: reply, inputs=["full"]).per_question["full_picked"]
+    assert set(picked) == {1}
