@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method, Picks
-from hf_vqa_mc.evaluation.prompts import Job, rotated
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, NONE, RULES, UNPARSED, Method, Picks
+from hf_vqa_mc.evaluation.prompts import Job, shown_order
 from hf_vqa_mc.evaluation.reply_rules import READERS, REASONING_CUT, REASONS, REFUSED, unparsed_reason
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.io.redaction import public_name
@@ -37,6 +37,7 @@ class InputFigures:
     """
 
     def __init__(self, done: "Evaluation", name: str) -> None:
+        given = INPUTS[name]
         self.failures: list[str] = []  # locations and reasons
         rules: dict[str, Ints] = defaultdict(lambda: np.full(done.shape, FAILED, np.int64))
         picked_at, target_at = (np.full(done.shape, FAILED, np.int64) for _ in range(2))  # positions as shown
@@ -48,15 +49,18 @@ class InputFigures:
                 where = f"{done.questions.where(job.row)}: "
                 self.failures.append(where + reply.failure.removeprefix(where))
                 continue
-            order = rotated(len(done.questions.choices[job.row]), job.rotation)
-            texts = [done.questions.choices[job.row][index] for index in order]
+            own = done.questions.choices[job.row]
+            order = shown_order(given, len(own), label, job.rotation)
+            texts = [[*own, NONE][at] for at in order]
             picks = done.picks(job, texts)
             for rule, at in picks.items():
                 rules[rule][index] = order[at] if at >= 0 else at
-            picked_at[index], target_at[index] = next(iter(picks.values())), order.index(label)
+            picked_at[index] = next(iter(picks.values()))
+            target_at[index] = order.index(len(own) if given.none == "correct" else label)
             if picked_at[index] == UNPARSED and reply.text is not None:
                 reasons[index] = unparsed_reason(reply.text, reply.cut_off)
-        self.picked, targets = next(iter(rules.values())), done.labels[:, None]
+        self.picked = next(iter(rules.values()))
+        targets = (done.sizes if given.none == "correct" else done.labels)[:, None]
         """(rows, replies): indices in the own order, UNPARSED or FAILED, also where a row has fewer replies"""
         asked = np.asarray(self.picked != FAILED)
         evaluated = np.asarray(asked.any(1))
@@ -80,7 +84,7 @@ class InputFigures:
         shown, count = {"picked": picked_at[valid], "target": target_at[valid]}, max(int(valid.sum()), 1)
         self.positions: list[dict[str, Any]] = [
             {"letter": letter(at), **{what: float((of == at).sum() / count) for what, of in shown.items()}}
-            for at in range(done.most_choices)
+            for at in range(int(done.sizes.max()) + (given.none == "added"))
         ]
         """how often each position is picked, and how often the target is there"""
         most = max(
@@ -89,17 +93,20 @@ class InputFigures:
         excess = (
             (done.mean(picked_at == most, valid).low or 0.0) - self.positions[most]["target"] if valid.any() else 0.0
         )
-        self.favourite = self.positions[most] if excess >= FAVOURED else None
+        self.favourite = self.positions[most] if excess >= FAVOURED and not given.none else None
         """the position that is picked more often than it is correct by `FAVOURED`, with its whole interval"""
-        self.kinds = done._kinds(self.picked)
+        self.kinds = None if given.none else done._kinds(self.picked)
         """how often each kind is picked, and its share of all choices"""
+        self.none = done.mean(self.picked == done.sizes[:, None], asked) if given.none else None
+        """how often none of the above is picked; None if it is no choice"""
         found = [reason for reason in REASONS if (reasons == reason).any()]
         self.reasons = {reason: done.mean(reasons == reason, asked) for reason in found}
         """reason for which a text names no choice to its share of the replies"""
         counts = {"replies": asked, "unparsed": self.picked == UNPARSED, "refused": reasons == REFUSED}
         self.counts = {what: int(of.sum()) for what, of in counts.items()}
         self.counts |= {"cut_off": cut_off, "failed": len(self.failures)}
-        self.chance, self.is_blind = done.chance, INPUTS[name].is_blind
+        self.chance = float(np.mean(1 / (done.sizes + (given.none == "added"))))  # accuracy of random guessing
+        self.is_blind = given.is_blind
         self.gain: Share | None = None
         """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
 
@@ -146,8 +153,9 @@ class Evaluation:
         self.indices = {job: (index_of[job.row], columns[job.row].index(job.rotation)) for job in jobs}
         """of each job's reply in arrays (rows, replies)"""
         self.labels: Ints = np.array(questions.labels, np.int64)[self.rows]  # (rows,): index of the target
-        sizes: Ints = np.array([len(questions.choices[row]) for row in columns], np.int64)
-        self.most_choices, self.chance = int(sizes.max()), float(np.mean(1 / sizes))  # accuracy of random guessing
+        self.sizes: Ints = np.array([len(questions.choices[row]) for row in columns], np.int64)
+        """(rows,): number of choices, which is also the index of none of the above where that is added"""
+        self.chance = float(np.mean(1 / self.sizes))  # accuracy of random guessing
         self.inputs = {name: InputFigures(self, name) for name in dict.fromkeys(job.input for job in jobs)}
         full = self.inputs.get(FULL.name)
         for other in self.inputs.values():
@@ -163,7 +171,7 @@ class Evaluation:
     def picks(self, job: Job, texts: Sequence[str]) -> Picks:
         """What the reply to a job picks by each rule, of the choices as shown."""
         without = None
-        if self.method.compares_inputs:
+        if self.method.compares_inputs and not INPUTS[job.input].none:
             without = self.replies.get(replace(job, input=CHOICES_ONLY.name))
         return self.method.picks(self.replies[job], texts, without.scores if without else None)
 
@@ -182,6 +190,12 @@ class Evaluation:
             if one.is_blind and one.beats_chance:
                 above = f"is {one.accuracy.percent()}, above chance ({percent(one.chance)})"
                 yield name, "answers without all inputs", f"The accuracy of {name} {above}: {INPUTS[name].sentence}."
+            if one.none and INPUTS[name].none == "added" and (one.none.low or 0.0) > one.chance:
+                often = f'picks "{NONE}" in {one.none.percent()} of its answers'
+                yield name, "none too often", f"With {name}, the model {often}, although a choice is correct."
+            if one.none and INPUTS[name].none == "correct" and (one.none.high or 0.0) < one.chance:
+                rare = f'picks "{NONE}" in only {one.none.percent()} of its answers'
+                yield name, "none too rarely", f"With {name}, the model {rare}, although no other choice is correct."
             for reason, what in ((REFUSED, "is a refusal"), (REASONING_CUT, "ends while the model reasons")):
                 found = one.reasons.get(reason)
                 if found and (found.low or 0.0) > RARE:
@@ -235,6 +249,7 @@ class Evaluation:
                 "choice_kinds": one.kinds,
                 "rules": one.rules if len(one.rules) > 1 else None,
                 "unparsed_by_rule": one.unparsed if len(one.rules) > 1 else None,
+                "none_picked": one.none,
                 "unparsed_reasons": one.reasons,
                 "failures": sorted(set(one.failures))[:10],
             }
@@ -282,6 +297,7 @@ class Evaluation:
                 "input": name,
                 "accuracy": one.accuracy.percent(),
                 "full minus this": one.gain.points() if one.gain else "",
+                "picks none": one.none.percent() if one.none else "",
                 "all rotations": one.circular.percent() if one.circular else "",
                 **{rule: score_cell(one.rules[rule].mean) for rule in self.other_rules},
                 "whole sets": one.sets.percent() if one.sets else "",

@@ -22,6 +22,8 @@ class Input:
     choices: bool
     sentence: str  # what it shows, for tables and pages
     request: str = ""  # a line of the prompt before its last one
+    none: Literal["added", "correct", ""] = ""
+    """whether `NONE` is added as the last choice, and the correct choice left out, so that it is correct"""
 
     @property
     def is_blind(self) -> bool:
@@ -29,6 +31,7 @@ class Input:
         return self.image != "own" or not self.question
 
 
+NONE = "None of the above"
 FULL = Input("full", "own", True, True, "image, question and choices")
 NO_IMAGE = Input("no-image", "", True, True, "question and choices, no image")
 GUESS = "No image is given. Guess the most likely answer."
@@ -45,7 +48,10 @@ INPUTS: Listing[Input] = Listing(
     Input("no-question", "own", False, True, "image and choices, no question"),
     CHOICES_ONLY,
     QUESTION_ONLY,
+    Input("none-added", "own", True, True, f'image, question and choices, "{NONE}" added', none="added"),
+    Input("none-correct", "own", True, True, f'"{NONE}" instead of the correct choice', none="correct"),
 )
+"""Source of the last two: Tam et al. 2025, None of the Above, Less of the Right (arXiv 2503.01550), section 3."""
 
 UNPARSED = -1  # the pick of a reply that names no choice
 FAILED = -2  # the pick where the model gave no reply

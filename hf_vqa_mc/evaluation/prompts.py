@@ -13,8 +13,9 @@ import numpy as np
 from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method
+from hf_vqa_mc.evaluation.methods import INPUTS, NONE, Input, Method
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
+from hf_vqa_mc.text.comparison import comparable
 
 GRAY = (128, 128, 128)
 FORMATS = {"JPEG": "jpeg", "PNG": "png", "GIF": "gif", "WEBP": "webp"}
@@ -40,6 +41,12 @@ def rotated(count: int, rotation: int) -> list[int]:
     [1, 2, 3, 0]
     """
     return [(index + rotation) % count for index in range(count)]
+
+
+def shown_order(given: Input, count: int, label: int, rotation: int) -> list[int]:
+    """The indices of the choices in the order in which an input shows them; ``count`` is none of the above."""
+    order = [index for index in rotated(count, rotation) if given.none != "correct" or index != label]
+    return [*order, count] if given.none else order
 
 
 class Prompts:
@@ -70,7 +77,10 @@ class Prompts:
         """The prompt of a job; raises InputError if an image cannot be read."""
         given, row, images = INPUTS[job.input], job.row, tuple[bytes, ...]()
         texts, image = self.questions.choices[row], int(self.questions.images[row])
-        choices = tuple(texts[index] for index in rotated(len(texts), job.rotation)) if given.choices else ()
+        order = self.order(given, row, job.rotation)
+        choices = tuple([*texts, NONE][index] for index in order)
+        if given.none and (comparable(NONE) in map(comparable, texts) or len(order) > len(LETTERS)):
+            raise InputError(f'{self.questions.where(row)}: the choice "{NONE}" cannot be added')
         if given.image and image >= 0:
             presented = self._other[image] if given.image == "other" else image
             if given.image == "other" and presented == image:
@@ -85,8 +95,8 @@ class Prompts:
         context, question, *choices = self.row_texts(given, row)
         listed = given.choices and self.method.lists_choices
         lines = [f"Context: {context}" if context else "", f"Question: {question}"] if given.question else []
-        order = rotated(len(choices), rotation) if listed else []
-        lines += [f"{letter}. {choices[index]}" for letter, index in zip(LETTERS, order, strict=False)]
+        order = self.order(given, row, rotation) if listed else []
+        lines += [f"{letter}. {[*choices, NONE][index]}" for letter, index in zip(LETTERS, order, strict=False)]
         lines.append(given.request)
         instruction = self.method.instruction if listed else self.method.without_choices
         lines.append(instruction if self.instruction is None else self.instruction)
@@ -94,6 +104,11 @@ class Prompts:
             label = (self.questions.labels or [])[row]
             lines.append(self.template.format(letter=LETTERS[label], target=choices[label]))
         return "\n".join(filter(None, lines))
+
+    def order(self, given: Input, row: int, rotation: int) -> list[int]:
+        """`shown_order` of a row; empty if the choices are hidden."""
+        label = self.questions.labels[row] if self.questions.labels else -1
+        return shown_order(given, len(self.questions.choices[row]), label, rotation) if given.choices else []
 
     def row_texts(self, given: Input, row: int) -> list[str]:
         """Context, question and choices of a row with ``<image 1>``, or ``[image 1]`` if the image is not shown."""

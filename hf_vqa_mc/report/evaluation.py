@@ -149,10 +149,11 @@ def _tables(done: Evaluation) -> Iterator[tuple[str, dict[str, list[str]], str]]
         columns |= {name: [percent((of.per_type or {}).get(one)) for one in shown] for name, of in done.inputs.items()}
         yield "Accuracy by question type", columns, ""
     positions = {name: one.positions for name, one in done.inputs.items()}
-    first = next(iter(positions.values()))
+    first = max(positions.values(), key=len)
     columns = {"position": [one["letter"] for one in first]}
     columns |= {"correct choice": [percent(one["target"]) for one in first]}
-    columns |= {name: [percent(one["picked"]) for one in found] for name, found in positions.items()}
+    for name, found in positions.items():
+        columns[name] = [percent(one["picked"]) for one in found] + [""] * (len(first) - len(found))
     yield "Positions", columns, POSITIONS
     kinds = {name: one.kinds or {} for name, one in done.inputs.items()}
     names = list(dict.fromkeys(kind for of in kinds.values() for kind in of))
@@ -195,7 +196,7 @@ def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa
     for name, one in done.inputs.items():
         picked, reply = int(one.picked[index, 0]), done.replies[Job(row, name, 0)]
         shares: list[float] | None = None  # probabilities of letters
-        if done.method.name == "letter" and reply.scores is not None:
+        if done.method.name == "letter" and reply.scores is not None and not INPUTS[name].none:
             odds = [exp(score) if score is not None and isfinite(score) else 0.0 for score in reply.scores]
             shares = [odd / (sum(odds) or 1.0) for odd in odds]
         for at, choice in enumerate(choices):

@@ -1,5 +1,6 @@
 """Models with one planted habit each: the report names it, and names none of a model without habits."""
 
+import html
 import json
 import random
 
@@ -7,14 +8,29 @@ import pytest
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import GUESS
+from hf_vqa_mc.evaluation.methods import GUESS, NONE
 from tests.evaluation import worlds
+
+NONES = ["none-added", "none-correct"]
 
 
 def honest(prompt):
-    """Answers with the color of the image; without it, any choice at random."""
+    """Answers with the color of the image, or that it is no choice; without an image, any choice at random."""
     color = worlds.color_of(prompt)
+    if color and NONE in prompt.choices and color not in prompt.choices:
+        return NONE
     return color if color in prompt.choices else random.Random(prompt.text).choice(prompt.choices)
+
+
+def doubts(prompt):
+    """Finds half of the time that no choice is correct."""
+    return NONE if NONE in prompt.choices and random.Random(prompt.text).random() < 0.5 else honest(prompt)
+
+
+def overlooks(prompt):
+    """Never finds that no choice is correct."""
+    found = honest(prompt)
+    return prompt.choices[0] if found == NONE else found
 
 
 def refuses(prompt):
@@ -42,6 +58,9 @@ class Thinks:
     ("model", "options", "habits"),
     [
         (honest, {"inputs": ["full", "no-image", "no-image-guess", "gray-image"]}, {}),
+        (honest, {"inputs": ["full", *NONES], "rotations": 4}, {}),
+        (doubts, {"inputs": ["full", *NONES], "rotations": 4}, {"none-added": "none too often"}),
+        (overlooks, {"inputs": ["full", *NONES]}, {"none-correct": "none too rarely"}),
         (lambda prompt: "C", {}, {"full": "favours a letter", "no-image": "favours a letter"}),
         (refuses, {"inputs": ["full", "no-image", "no-image-guess"]}, {"no-image": "refused"}),
         (Thinks(), {}, {"no-image": "reasoning not ended"}),
@@ -51,7 +70,7 @@ def test_a_planted_habit_is_named_and_no_other(model, options, habits, tmp_path)
     result = vm.evaluate(worlds.benchmark(96), model=model, method="generate", output=tmp_path / "run", **options)
     found = json.loads((tmp_path / "run" / "results.json").read_text())["habits"]
     assert {one["input"]: one["habit"] for one in found} == habits and len(found) == len(habits)
-    page = (tmp_path / "run" / "report.html").read_text("utf-8").replace("&#39;", "'")
+    page = html.unescape((tmp_path / "run" / "report.html").read_text("utf-8"))
     assert all(one["found"] in repr(result) and one["found"] in page for one in found)
 
 
@@ -91,3 +110,26 @@ def test_refusals_without_an_image_and_reasons_of_unparsed_replies_are_counted()
 def test_reasoning_is_taken_off(reply):
     picked = vm.evaluate(worlds.benchmark(), model=lambda prompt: reply, inputs=["full"]).per_question["full_picked"]
     assert set(picked) == {1}
+
+
+def test_none_of_the_above_is_the_last_choice_and_correct_where_the_correct_one_is_left_out():
+    texts = []
+
+    def knows(prompt):
+        texts.append(prompt.text)
+        return honest(prompt)
+
+    frame = worlds.benchmark()
+    frame.at[0, "choices"] = [*frame.choices[0][:3], "none of the above."]
+    frame.at[0, "label"] = 0
+    result = vm.evaluate(frame, model=knows, inputs=NONES)
+    found, rows = result.to_dict()["inputs"], result.per_question[1:]
+    assert [found[name]["accuracy"]["mean"] for name in NONES] == [1, 1]
+    assert [found[name]["none_picked"]["mean"] for name in NONES] == [0, 1]
+    assert set(rows["none-correct_picked"]) == {4} and (rows["none-added_picked"] == rows.label).all()
+    assert found["none-added"]["positions"][4]["letter"] == "E" and len(found["none-correct"]["positions"]) == 4
+    assert all("\nE. None of the above\n" in text for text in texts[::2])
+    assert all("\nD. None of the above\n" in text and "E." not in text for text in texts[1::2])
+    assert [found[name]["failed"] for name in NONES] == [1, 1] and "question_id 'q0'" in found["none-added"][
+        "failures"
+    ][0]
