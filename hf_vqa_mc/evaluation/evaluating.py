@@ -15,7 +15,7 @@ from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.figures import Evaluation
 from hf_vqa_mc.evaluation.language_model import name_of
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Input, Method
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, NO_IMAGE, Input, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, jobs_of
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
@@ -48,6 +48,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
         inputs = list(dict.fromkeys(settings.inputs))
         if method.compares_inputs and CHOICES_ONLY.name not in inputs:
             inputs.append(CHOICES_ONLY.name)  # for the unconditional likelihood
+        inputs = list(dict.fromkeys(name for one in inputs for name in (INPUTS[one].after, one) if name))
         for name in inputs:
             if why := _unshown(INPUTS[name], method, model, split.images_missing, videos, questions):
                 raise InputError(f"--inputs {name}: {why}")
@@ -91,7 +92,8 @@ def _unshown(given: Input, method: Method, model: Any, missing: str, videos: str
     if not given.choices and not method.without_choices:
         why = f"--method {method.name} needs the choices; use --method generate"
     elif not given.choices and not method.lists_choices:
-        why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
+        same = FULL.name if given.image else NO_IMAGE.name
+        why = f"with --method {method.name} no prompt lists the choices, so it is the same as {same}; remove it"
     elif not given.image:
         pass
     elif not getattr(model, "sees_images", True):

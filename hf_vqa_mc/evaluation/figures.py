@@ -196,6 +196,13 @@ class Evaluation:
             if one.none and INPUTS[name].none == "correct" and (one.none.high or 0.0) < one.chance:
                 rare = f'picks "{NONE}" in only {one.none.percent()} of its answers'
                 yield name, "none too rarely", f"With {name}, the model {rare}, although no other choice is correct."
+            if INPUTS[name].after and one.gain and one.gain.sign > 0:
+                added = f"The choices add {one.gain.points()} points to the accuracy"
+                yield (
+                    name,
+                    "uses the choices",
+                    f"{added}: full minus {name}, where the model answers before it sees them.",
+                )
             for reason, what in ((REFUSED, "is a refusal"), (REASONING_CUT, "ends while the model reasons")):
                 found = one.reasons.get(reason)
                 if found and (found.low or 0.0) > RARE:

@@ -24,6 +24,7 @@ class Input:
     request: str = ""  # a line of the prompt before its last one
     none: Literal["added", "correct", ""] = ""
     """whether `NONE` is added as the last choice, and the correct choice left out, so that it is correct"""
+    after: str = ""  # the input whose reply is shown, too, as the model's own answer
 
     @property
     def is_blind(self) -> bool:
@@ -48,10 +49,14 @@ INPUTS: Listing[Input] = Listing(
     Input("no-question", "own", False, True, "image and choices, no question"),
     CHOICES_ONLY,
     QUESTION_ONLY,
+    Input("no-choices", "own", True, False, "image and question, no choices"),
+    Input("answer-first", "own", True, True, "the model's answer to no-choices, then the choices", after="no-choices"),
     Input("none-added", "own", True, True, f'image, question and choices, "{NONE}" added', none="added"),
     Input("none-correct", "own", True, True, f'"{NONE}" instead of the correct choice', none="correct"),
 )
-"""Source of the last two: Tam et al. 2025, None of the Above, Less of the Right (arXiv 2503.01550), section 3."""
+"""Sources. answer-first: Raman et al. 2025, Reasoning Models are Test Exploiters (arXiv 2507.15337), where models may
+answer before they see the choices. none: Tam et al. 2025, None of the Above, Less of the Right (arXiv 2503.01550).
+"""
 
 UNPARSED = -1  # the pick of a reply that names no choice
 FAILED = -2  # the pick where the model gave no reply

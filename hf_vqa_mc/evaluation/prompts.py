@@ -3,8 +3,8 @@
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 
 from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.language_model import Prompt, name_of
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
 from hf_vqa_mc.evaluation.methods import INPUTS, NONE, Input, Method
+from hf_vqa_mc.evaluation.reply_rules import without_reasoning
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
+from hf_vqa_mc.scoring.written_answers import answer_part
 from hf_vqa_mc.text.comparison import comparable
 
 GRAY = (128, 128, 128)
@@ -71,6 +73,7 @@ class Prompts:
         rings = [[image for image in order if self._counts[image] == count] for count in set(self._counts)]
         self._other = {one: ring[at - len(ring) + 1] for ring in rings for at, one in enumerate(ring)}
         """each image to another one: the next in a random order of all with as many files"""
+        self.replies: Mapping[Job, Reply] = {}  # of the run, which inputs may show
         self._images = lru_cache(IMAGES_KEPT)(self._read)
 
     def prompt(self, job: Job) -> Prompt:
@@ -88,18 +91,29 @@ class Prompts:
                 raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
             images = self._images(presented, given.image == "gray")
         question = self.questions.questions[row] if given.question else ""
-        return Prompt(self.text(given, row, job.rotation), choices, question, images)
+        return Prompt(self.text(given, row, job.rotation, self._own_answer(job)), choices, question, images)
 
-    def text(self, given: Input, row: int, rotation: int = 0) -> str:
+    def _own_answer(self, job: Job) -> str:
+        """What the model answered to the input before this one; "" if there is none."""
+        if not (after := INPUTS[job.input].after):
+            return ""
+        reply = self.replies[replace(job, input=after)]
+        if reply.failure:
+            raise InputError(f"no reply to {after}: {reply.failure}")
+        answer = answer_part(without_reasoning(reply.text or "", reply.cut_off)).strip() or "none"
+        return f"Your answer before you were shown the choices: {answer}"
+
+    def text(self, given: Input, row: int, rotation: int = 0, own_answer: str = "") -> str:
         """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""
         context, question, *choices = self.row_texts(given, row)
         listed = given.choices and self.method.lists_choices
         lines = [f"Context: {context}" if context else "", f"Question: {question}"] if given.question else []
+        lines.append(own_answer)
         order = self.order(given, row, rotation) if listed else []
         lines += [f"{letter}. {[*choices, NONE][index]}" for letter, index in zip(LETTERS, order, strict=False)]
         lines.append(given.request)
         instruction = self.method.instruction if listed else self.method.without_choices
-        lines.append(instruction if self.instruction is None else self.instruction)
+        lines.append(instruction if self.instruction is None or not given.choices else self.instruction)
         if self.template:
             label = (self.questions.labels or [])[row]
             lines.append(self.template.format(letter=LETTERS[label], target=choices[label]))

@@ -111,7 +111,8 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
     done, answered, failures = len(jobs) - len(todo), len(todo) < len(jobs), list[str]()
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
-    with closing(_all_replies(model, method, prompts, todo)) as batches:
+    prompts.replies = run.replies
+    with closing(_in_order(model, method, prompts, todo)) as batches:
         for replies, unmade in batches:
             run.add(replies | unmade)
             done += len(replies) + len(unmade)
@@ -125,6 +126,14 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
         found = [run.replies[job].failure for job in jobs if job.input == name]
         if all(found):
             raise InputError(f"--inputs {name}: none of the {len(found):,} prompts has a reply: {found[0]}")
+
+
+def _in_order(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Generator[Batch, None, None]:  # noqa: ANN401
+    """The replies to batches of jobs; those to prompts that show an earlier reply come last."""
+    for is_second in (False, True):
+        some = [job for job in jobs if bool(INPUTS[job.input].after) is is_second]
+        with closing(_all_replies(model, method, prompts, some)) as batches:
+            yield from batches
 
 
 def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Generator[Batch, None, None]:  # noqa: ANN401

@@ -11,6 +11,7 @@ from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import GUESS, NONE
 from tests.evaluation import worlds
 
+OWN = "Your answer before you were shown the choices: "
 NONES = ["none-added", "none-correct"]
 
 
@@ -19,7 +20,14 @@ def honest(prompt):
     color = worlds.color_of(prompt)
     if color and NONE in prompt.choices and color not in prompt.choices:
         return NONE
-    return color if color in prompt.choices else random.Random(prompt.text).choice(prompt.choices)
+    return color if color in prompt.choices else random.Random(prompt.text).choice(prompt.choices or ["unknown"])
+
+
+def needs_choices(prompt):
+    """Recognises the color only among the choices."""
+    if not prompt.choices:
+        return "purple"
+    return random.Random(prompt.text).choice(prompt.choices) if OWN in prompt.text else honest(prompt)
 
 
 def doubts(prompt):
@@ -61,6 +69,8 @@ class Thinks:
         (honest, {"inputs": ["full", *NONES], "rotations": 4}, {}),
         (doubts, {"inputs": ["full", *NONES], "rotations": 4}, {"none-added": "none too often"}),
         (overlooks, {"inputs": ["full", *NONES]}, {"none-correct": "none too rarely"}),
+        (honest, {"inputs": ["full", "answer-first"]}, {}),
+        (needs_choices, {"inputs": ["full", "answer-first"]}, {"answer-first": "uses the choices"}),
         (lambda prompt: "C", {}, {"full": "favours a letter", "no-image": "favours a letter"}),
         (refuses, {"inputs": ["full", "no-image", "no-image-guess"]}, {"no-image": "refused"}),
         (Thinks(), {}, {"no-image": "reasoning not ended"}),
@@ -133,3 +143,28 @@ def test_none_of_the_above_is_the_last_choice_and_correct_where_the_correct_one_
     assert [found[name]["failed"] for name in NONES] == [1, 1] and "question_id 'q0'" in found["none-added"][
         "failures"
     ][0]
+
+
+def test_the_choices_come_after_the_model_s_own_answer_to_the_same_question(tmp_path):
+    prompts = []
+
+    def thinks(prompt):
+        prompts.append(prompt)
+        return "<think>A?</think> " + (worlds.color_of(prompt) if not prompt.choices else "B")
+
+    frame = worlds.benchmark()
+    frame.at[2, "image"] = frame.at[3, "image"] = {"bytes": b"broken", "path": None}
+    result = vm.evaluate(frame, model=thinks, inputs=["answer-first"], instruction="Letter?", output=tmp_path / "run")
+    assert result.to_pandas().set_index("input").replies.to_dict() == {"no-choices": 22, "answer-first": 22}
+    assert [bool(prompt.choices) for prompt in prompts] == [False] * 22 + [True] * 22
+    first, second = prompts[0], prompts[22]
+    assert first.text == f"{first.text.splitlines()[0]}\nAnswer with a word or a short phrase." and first.images
+    question, own, *choices, last = second.text.splitlines()
+    assert question == first.text.splitlines()[0] and own == OWN + worlds.color_of(second) and last == "Letter?"
+    assert choices == [f"{name}. {text}" for name, text in zip("ABCD", second.choices, strict=True)]
+    asked = len(prompts)
+    vm.evaluate(frame, model=thinks, inputs=["answer-first"], instruction="Letter?", output=tmp_path / "run")
+    assert len(prompts) == asked
+    with pytest.raises(vm.InputError, match="method scores needs the choices"):
+        scores = type("Scores", (), {"scores": lambda self, prompts: [[0] * len(one.choices) for one in prompts]})
+        vm.evaluate(frame, model=scores(), inputs=["answer-first"])
