@@ -212,10 +212,9 @@ class Line:
 class Comparison:
     """Two or more runs on the questions that all of them have."""
 
-    def __init__(self, runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> None:
+    def __init__(self, runs: Sequence[Run], by: Sequence[str] = ()) -> None:
         self.runs, self.by = list(runs), tuple(by)
-        self.baseline = baseline = runs[0] if baseline_name is None else _named(runs, baseline_name)
-        in_order = [baseline, *(run for run in runs if run is not baseline)]
+        self.baseline = baseline = runs[0]
         scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
         if not len(scores):
             ids = [shown(run.scores.index[0]) if len(run.scores) else "none" for run in runs]
@@ -246,11 +245,11 @@ class Comparison:
             if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
                 is_correct = (run.columns[picked] == run.columns["label"]).astype(float)
                 self.outcomes[run.name] = is_correct.reindex(scores.index)
-        clusters = _clusters(in_order, scores.index)
+        clusters = _clusters(runs, scores.index)
         if clusters is None:
             notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
             clusters = np.arange(len(scores))
-        self.groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
+        self.groups = pd.DataFrame({name: _column(runs, name, scores.index) for name in by}, index=scores.index)
         """columns of the breakdown, as text, for each compared question"""
         self.lines = self._lines(clusters, {(): np.arange(len(scores))})  # a line per run, on all questions
         self.group_lines = self._lines(clusters, _groups(self.groups) if by else {})
@@ -259,7 +258,7 @@ class Comparison:
         if any(one and one.difference.low is None for one in against):
             notes.append(NO_INTERVAL)
         # the chance of a file of vqa-mc score is that of all of its questions
-        known = (run for run in in_order if run.compared or len(run.scores) == len(scores))
+        known = (run for run in runs if run.compared or len(run.scores) == len(scores))
         chances = next((run.chances for run in known if run.chances is not None), None)
         self.chance = None if chances is None else float(chances.reindex(scores.index).mean())
         """accuracy of random guessing on the compared questions; None if unknown"""
@@ -338,14 +337,6 @@ class Comparison:
             ],
             "notes": self.notes,
         }
-
-
-def _named(runs: Sequence[Run], name: str) -> Run:
-    """The run with this name, path or name of its folder or file."""
-    for names in ([run.name for run in runs], [str(run.path) for run in runs], [run.path.name for run in runs]):
-        if names.count(name) == 1:
-            return runs[names.index(name)]
-    raise unknown_name("--baseline", name, [run.name for run in runs])
 
 
 def _clusters(runs: Sequence[Run], questions: pd.Index) -> Ints | None:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from hf_vqa_mc.version import __version__
 COUNTED = ("unparsed", "refused", "cut_off", "failed")  # numbers of replies that a reader should know of
 DIFFERENT = 0.005  # difference of an accuracy by the rule of another harness that is reported
 FAVOURED = 0.1  # excess of a letter's share of the answers over its share of correct choices that is reported
+AGREES = 0.9  # agreement of the samples of a prompt below which it is reported
 RARE = 0.05  # share of replies without an answer for a reason, from which the reason is reported
 
 Bools = NDArray[np.bool_]
@@ -33,7 +34,7 @@ Bools = NDArray[np.bool_]
 class InputFigures:
     """The results with one input, by each rule of reading the replies; fractions. The first rule is the method's own.
 
-    Arrays (rows, replies) have a row's replies by rotation; FAILED where there is none.
+    Arrays (rows, replies) have a row's replies by rotation and sample; FAILED where there is none.
     """
 
     def __init__(self, done: "Evaluation", name: str) -> None:
@@ -76,6 +77,7 @@ class InputFigures:
         always = np.broadcast_to(self.always_correct[:, None], asked.shape)
         self.circular = done.mean(always, asked) if done.rotations > 1 else None
         """share of rows that are correct in every rotation; None with one"""
+        self.samples = self._samples(done, asked) if done.samples > 1 else None
         self.sets = done._sets(evaluated, self.always_correct)
         """share of closed answer sets answered correctly, of those with all replies; None without sets"""
         types = [done.questions.types[row] for row in done.rows]
@@ -110,9 +112,35 @@ class InputFigures:
         self.gain: Share | None = None
         """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
 
+    def _samples(self, done: "Evaluation", asked: Bools) -> dict[str, Any]:
+        """How the answers to the same prompt vary.
+
+        ``accuracy`` is that of each sample, ``standard_error`` that of their mean by their variance,
+        ``variance_within`` the mean over prompts of the unbiased variance, ``agreement`` how often two samples of a
+        prompt have the same pick. Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640), on resampling.
+        """
+        correct, known, picked = (
+            of.reshape(len(of), -1, done.samples) for of in (self.correct & asked, asked, self.picked)
+        )
+        accuracies = correct.sum((0, 1)) / np.maximum(known.sum((0, 1)), 1)
+        counts, means = known.sum(2), correct.sum(2) / np.maximum(known.sum(2), 1)
+        several = counts > 1
+        variances = (means * (1 - means) * counts)[several] / (counts[several] - 1)
+        one, other = np.transpose(list(combinations(range(done.samples), 2)))
+        same, both = (
+            of.reshape(len(of), -1)
+            for of in (picked[..., one] == picked[..., other], known[..., one] & known[..., other])
+        )
+        return {
+            "accuracy": accuracies.tolist(),
+            "standard_error": float(accuracies.std(ddof=1) / np.sqrt(done.samples)),
+            "variance_within": float(variances.mean()) if several.any() else None,
+            "agreement": done.mean(same, both) if both.any() else None,
+        }
+
     @property
     def accuracy(self) -> Share:
-        """The accuracy over all rotations."""
+        """The accuracy over all replies."""
         return next(iter(self.rules.values()))
 
     @property
@@ -141,16 +169,17 @@ class Evaluation:
     ) -> None:
         self.questions, self.split, self.method, self.jobs, self.replies = questions, split, method, jobs, replies
         self.run, self.benchmark_notes, self.revision = run, notes, revision
-        columns: dict[int, list[int]] = {}  # rotations of each row, in their order
+        columns: dict[int, list[tuple[int, int]]] = {}  # rotation and sample of each reply of a row
         for job in jobs:
-            if job.rotation not in (of_row := columns.setdefault(job.row, [])):
-                of_row.append(job.rotation)
+            if (job.rotation, job.sample) not in (of_row := columns.setdefault(job.row, [])):
+                of_row.append((job.rotation, job.sample))
         self.rows: Ints = np.array(list(columns), np.int64)  # (rows,): the evaluated questions
         self.clusters: Ints = split.clusters[self.rows]
-        self.rotations = max(map(len, columns.values()))  # maximum number of rotations of a row
-        self.shape = len(columns), self.rotations
+        self.samples = max(job.sample for job in jobs) + 1  # number of samples of each prompt
+        self.shape = len(columns), max(map(len, columns.values()))
+        self.rotations = self.shape[1] // self.samples  # maximum number of rotations of a row
         index_of = {row: index for index, row in enumerate(columns)}
-        self.indices = {job: (index_of[job.row], columns[job.row].index(job.rotation)) for job in jobs}
+        self.indices = {job: (index_of[job.row], columns[job.row].index((job.rotation, job.sample))) for job in jobs}
         """of each job's reply in arrays (rows, replies)"""
         self.labels: Ints = np.array(questions.labels, np.int64)[self.rows]  # (rows,): index of the target
         self.sizes: Ints = np.array([len(questions.choices[row]) for row in columns], np.int64)
@@ -196,6 +225,10 @@ class Evaluation:
             if one.none and INPUTS[name].none == "correct" and (one.none.high or 0.0) < one.chance:
                 rare = f'picks "{NONE}" in only {one.none.percent()} of its answers'
                 yield name, "none too rarely", f"With {name}, the model {rare}, although no other choice is correct."
+            agreement = one.samples and one.samples["agreement"]
+            if agreement and (agreement.high or 0.0) < AGREES:
+                rare = f"two samples of a prompt have the same answer in {agreement.percent()}"
+                yield name, "changes its answer", f"With {name}, {rare} of the pairs."
             if INPUTS[name].after and one.gain and one.gain.sign > 0:
                 added = f"The choices add {one.gain.points()} points to the accuracy"
                 yield (
@@ -250,6 +283,7 @@ class Evaluation:
                 **one.counts,
                 "circular_accuracy": one.circular,
                 "gain": one.gain,
+                "samples": one.samples,
                 "set_accuracy": one.sets,
                 "per_type": one.per_type,
                 "positions": one.positions,
@@ -271,6 +305,8 @@ class Evaluation:
             "split_questions": len(self.questions),
             "chance": self.chance,
             "rotations": self.rotations,
+            "samples": self.samples,
+            "temperature": self.run["temperature"],
             "tokens": tokens and {"read": sum(one for one, _ in tokens), "generated": sum(one for _, one in tokens)},
             "inputs": inputs,
             "habits": [{"input": name, "habit": habit, "found": sentence} for name, habit, sentence in self.habits()],
@@ -307,6 +343,9 @@ class Evaluation:
                 "picks none": one.none.percent() if one.none else "",
                 "all rotations": one.circular.percent() if one.circular else "",
                 **{rule: score_cell(one.rules[rule].mean) for rule in self.other_rules},
+                "samples agree": one.samples["agreement"].percent()
+                if one.samples and one.samples["agreement"]
+                else "",
                 "whole sets": one.sets.percent() if one.sets else "",
                 **{key.replace("_", " "): f"{one.counts[key]:,}" if one.counts[key] else "" for key in COUNTED},
             }
@@ -333,6 +372,11 @@ class Evaluation:
     def notes(self) -> Iterator[str]:
         """Sentences below the table."""
         yield "Percent and 95% intervals, clustered by image."
+        for name, one in self.inputs.items():
+            if one.samples:
+                each = ", ".join(map(score_cell, one.samples["accuracy"]))
+                error = f"standard error of their mean {100 * one.samples['standard_error']:.1f} points"
+                yield f"With {name}, accuracy of each of {self.samples} samples: {each}; {error}."
         without = int((self.questions.images[self.rows] < 0).sum())
         if without and any(INPUTS[name].image for name in self.inputs):
             yield f"{counted(without, 'question')} without an image, asked without one with all inputs."

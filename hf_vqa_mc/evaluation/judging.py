@@ -56,7 +56,7 @@ class Judgement:
         people = read_verdicts(settings.labels) if settings.labels else None
         benchmark = load(settings, progress)
         questions = presented_questions(benchmark, None, hide_answers=False)
-        rows = sampled(questions, settings.sample, settings.seed)
+        rows = sampled(questions, settings.sample, seed=0)
         found: Found | None = None
         self.location, self.benchmark_notes, self.n_rows = questions.location, benchmark.notes, len(rows)
         self.unparsed = list[str]()  # replies that are no list of choices

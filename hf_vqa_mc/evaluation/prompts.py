@@ -29,11 +29,12 @@ _PLACEHOLDER = re.compile(r"(?i)<\|?(?:image|img(?=[ _#-]?\d))[ _#-]?(\d{0,2})\|
 
 @dataclass(frozen=True)
 class Job:
-    """A question to ask: a row with an input and a rotation."""
+    """A question to ask: a row with an input and a rotation, of several times."""
 
     row: int  # index among the questions
     input: str  # a name of ``INPUTS``
     rotation: int  # the choice at this index is shown first, and those before it last
+    sample: int = 0
 
 
 def rotated(count: int, rotation: int) -> list[int]:
@@ -91,7 +92,9 @@ class Prompts:
                 raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
             images = self._images(presented, given.image == "gray")
         question = self.questions.questions[row] if given.question else ""
-        return Prompt(self.text(given, row, job.rotation, self._own_answer(job)), choices, question, images)
+        return Prompt(
+            self.text(given, row, job.rotation, self._own_answer(job)), choices, question, images, job.sample
+        )
 
     def _own_answer(self, job: Job) -> str:
         """What the model answered to the input before this one; "" if there is none."""

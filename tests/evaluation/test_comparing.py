@@ -140,15 +140,6 @@ def test_p_values_are_adjusted_for_all_runs(runs):
     assert table.loc[second, "p_holm"] == max(table.loc[first, "p_holm"], table.loc[second, "p"])
 
 
-def test_the_baseline_is_named_by_model_or_folder(runs, tmp_path):
-    renamed = shutil.copytree(runs / "strong", tmp_path / "folder")
-    for name in ("strong", "folder", str(renamed)):
-        found = vm.compare([runs / "weak", renamed], baseline=name).to_dict()
-        assert found["baseline"] == "strong" and found["runs"][1]["against_baseline"] is None
-    with pytest.raises(vm.InputError, match="unknown baseline='strng': did you mean 'strong'"):
-        vm.compare([runs / "weak", renamed], baseline="strng")
-
-
 def test_a_breakdown_is_crossed_and_has_the_figures_of_its_questions(runs):
     result = vm.compare([runs / "weak", runs / "strong"], by="question_type,label")
     rows = [pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")]

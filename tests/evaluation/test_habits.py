@@ -3,7 +3,9 @@
 import html
 import json
 import random
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 import hf_vqa_mc as vm
@@ -28,6 +30,11 @@ def needs_choices(prompt):
     if not prompt.choices:
         return "purple"
     return random.Random(prompt.text).choice(prompt.choices) if OWN in prompt.text else honest(prompt)
+
+
+def changes(prompt):
+    """Sees the image in two of three samples."""
+    return honest(prompt) if prompt.sample % 3 else random.Random(f"{prompt.text}{prompt.sample}").choice("ABCD")
 
 
 def doubts(prompt):
@@ -71,6 +78,8 @@ class Thinks:
         (overlooks, {"inputs": ["full", *NONES]}, {"none-correct": "none too rarely"}),
         (honest, {"inputs": ["full", "answer-first"]}, {}),
         (needs_choices, {"inputs": ["full", "answer-first"]}, {"answer-first": "uses the choices"}),
+        (honest, {"inputs": ["full"], "samples": 3}, {}),
+        (changes, {"inputs": ["full"], "samples": 3}, {"full": "changes its answer"}),
         (lambda prompt: "C", {}, {"full": "favours a letter", "no-image": "favours a letter"}),
         (refuses, {"inputs": ["full", "no-image", "no-image-guess"]}, {"no-image": "refused"}),
         (Thinks(), {}, {"no-image": "reasoning not ended"}),
@@ -168,3 +177,51 @@ def test_the_choices_come_after_the_model_s_own_answer_to_the_same_question(tmp_
     with pytest.raises(vm.InputError, match="method scores needs the choices"):
         scores = type("Scores", (), {"scores": lambda self, prompts: [[0] * len(one.choices) for one in prompts]})
         vm.evaluate(frame, model=scores(), inputs=["answer-first"])
+
+
+def test_samples_have_their_accuracies_variance_and_agreement(tmp_path):
+    asked = []
+
+    def draws(prompt):
+        asked.append(prompt.sample)
+        return random.Random(f"{prompt.text} {prompt.sample}").choice("ABC")
+
+    run = {"model": draws, "inputs": ["full"], "rotations": 2, "temperature": 0.7, "output": tmp_path / "run"}
+    vm.evaluate(worlds.benchmark(), samples=2, **run)
+    assert "sample" not in (tmp_path / "run" / "answers.jsonl").read_text().splitlines()[0]
+    result = vm.evaluate(worlds.benchmark(), samples=4, **run)
+    assert sorted(asked) == sorted([*range(4)] * 48)  # the first two are not asked again
+    found = result.to_dict()["inputs"]["full"]
+    picked = result.evaluation.inputs["full"].picked.reshape(48, 4)
+    correct = (picked == np.repeat(result.per_question.label, 2).to_numpy()[:, None]).astype(float)
+    pairs = [(one == other).mean() for one, other in combinations(picked.T, 2)]
+    assert found["samples"]["accuracy"] == pytest.approx(correct.mean(0))
+    assert found["samples"]["variance_within"] == pytest.approx(correct.var(1, ddof=1).mean())
+    assert found["samples"]["standard_error"] == pytest.approx(correct.mean(0).std(ddof=1) / 2)
+    assert found["samples"]["agreement"]["mean"] == pytest.approx(np.mean(pairs))
+    assert found["accuracy"]["mean"] == pytest.approx(correct.mean())
+    text = f"accuracy of each of 4 samples: {', '.join(f'{100 * one:.1f}' for one in correct.mean(0))}"
+    assert any(text in note for note in result.evaluation.notes())
+    assert (
+        result.evaluation.columns()["samples agree"][0]
+        == result.evaluation.inputs["full"].samples["agreement"].percent()
+    )
+    with pytest.raises(vm.InputError, match=r"has a run with temperature 0\.7, now 1\.0"):
+        vm.evaluate(worlds.benchmark(), samples=4, **run | {"temperature": 1})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"samples": 2, "temperature": 0}, "temperature=0: all samples of a prompt would be the same"),
+        ({"samples": 0}, "samples=0"),
+        ({"temperature": -1}, "temperature=-1.0"),
+        ({"samples": 2, "method": "scores", "inputs": "no-image"}, "samples=2: method scores always gives the same"),
+    ],
+)
+def test_options_that_draw_nothing_are_rejected(options, message):
+    class Model:
+        generate = scores = staticmethod(lambda prompts: [[0] * 4 for _ in prompts])
+
+    with pytest.raises(vm.InputError, match=message):
+        vm.evaluate(worlds.benchmark(), model=Model(), **options)
