@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, NONE, RULES, UNPARSED, Method, Picks
+from hf_vqa_mc.evaluation.methods import (
+    BY_NAME,
+    CHOICES_ONLY,
+    FAILED,
+    FULL,
+    INPUTS,
+    NONE,
+    RULES,
+    UNPARSED,
+    Method,
+    Picks,
+)
 from hf_vqa_mc.evaluation.prompts import Job, shown_order
 from hf_vqa_mc.evaluation.reply_rules import READERS, REASONING_CUT, REASONS, REFUSED, unparsed_reason
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
@@ -38,7 +49,7 @@ class InputFigures:
     """
 
     def __init__(self, done: "Evaluation", name: str) -> None:
-        given = INPUTS[name]
+        self.given = given = INPUTS[name]
         self.failures: list[str] = []  # locations and reasons
         rules: dict[str, Ints] = defaultdict(lambda: np.full(done.shape, FAILED, np.int64))
         picked_at, target_at = (np.full(done.shape, FAILED, np.int64) for _ in range(2))  # positions as shown
@@ -104,11 +115,12 @@ class InputFigures:
         found = [reason for reason in REASONS if (reasons == reason).any()]
         self.reasons = {reason: done.mean(reasons == reason, asked) for reason in found}
         """reason for which a text names no choice to its share of the replies"""
+        self.by_number = done.mean(rules[BY_NAME] != self.picked, asked) if BY_NAME in rules else None
+        """how often a reply has the number of a choice in another form"""
         counts = {"replies": asked, "unparsed": self.picked == UNPARSED, "refused": reasons == REFUSED}
         self.counts = {what: int(of.sum()) for what, of in counts.items()}
         self.counts |= {"cut_off": cut_off, "failed": len(self.failures)}
         self.chance = float(np.mean(1 / (done.sizes + (given.none == "added"))))  # accuracy of random guessing
-        self.is_blind = given.is_blind
         self.gain: Share | None = None
         """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
 
@@ -137,6 +149,37 @@ class InputFigures:
             "variance_within": float(variances.mean()) if several.any() else None,
             "agreement": done.mean(same, both) if both.any() else None,
         }
+
+    def habits(self) -> Iterator[tuple[str, str]]:
+        """Name and description of the habits of the model, each beyond its threshold with its whole 95% interval."""
+        if most := self.favourite:
+            often = f"the model picks {most['letter']} in {percent(most['picked'])} of its answers"
+            yield "favours a letter", f"{often}; it is correct in {percent(most['target'])}"
+        picks, agreement = f'picks "{NONE}" in', (self.samples or {}).get("agreement")
+        added, correct = (self.none if self.given.none == one else None for one in ("added", "correct"))
+        chance = f"above chance ({percent(self.chance)})"
+        lines = (  # name, share, thresholds above and below which it is a habit, description
+            ("answers without all inputs", self.accuracy if self.given.is_blind else None, (self.chance, -1.0),
+             f"the accuracy is {{}}, {chance}: {self.given.sentence}"),
+            ("none too often", added, (self.chance, -1.0),
+             f"it {picks} {{}} of its answers, although a choice is correct"),
+            ("none too rarely", correct, (1.0, self.chance),
+             f"it {picks} only {{}} of its answers, although that is correct"),
+            (REFUSED, self.reasons.get(REFUSED), (RARE, -1.0), "{} of the replies are refusals, and count as wrong"),
+            (REASONING_CUT, self.reasons.get(REASONING_CUT), (RARE, -1.0),
+             "{} of the replies end while the model reasons, and count as wrong"),
+            ("other forms of numbers", self.by_number, (RARE, -1.0),
+             "{} of the replies have the number of a choice in another form, and are read as that choice"),
+            ("changes its answer", agreement, (1.0, AGREES), "two samples of a prompt have the same answer in {}"),
+        )  # fmt: skip
+        for habit, found, (above, below), text in lines:
+            if found and ((found.low or 0.0) > above or (1.0 if found.high is None else found.high) < below):
+                yield habit, text.format(found.percent())
+        if self.given.after and self.gain and self.gain.sign > 0:
+            yield (
+                "uses the choices",
+                f"the model answers before it sees the choices, which add {self.gain.points()} points",
+            )
 
     @property
     def accuracy(self) -> Share:
@@ -204,42 +247,12 @@ class Evaluation:
             without = self.replies.get(replace(job, input=CHOICES_ONLY.name))
         return self.method.picks(self.replies[job], texts, without.scores if without else None)
 
-    def habits(self) -> Iterator[tuple[str, str, str]]:
-        """Input, name and description of what the model does for other reasons than the correct choice.
-
-        Each is beyond its threshold with its whole 95% interval.
-        """
-        for name, one in self.inputs.items():
-            if most := one.favourite:
-                often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"
-                yield (
-                    name, "favours a letter",
-                    f"With {name}, the model {often}; it is correct in {percent(most['target'])}.",
-                )  # fmt: skip
-            if one.is_blind and one.beats_chance:
-                above = f"is {one.accuracy.percent()}, above chance ({percent(one.chance)})"
-                yield name, "answers without all inputs", f"The accuracy of {name} {above}: {INPUTS[name].sentence}."
-            if one.none and INPUTS[name].none == "added" and (one.none.low or 0.0) > one.chance:
-                often = f'picks "{NONE}" in {one.none.percent()} of its answers'
-                yield name, "none too often", f"With {name}, the model {often}, although a choice is correct."
-            if one.none and INPUTS[name].none == "correct" and (one.none.high or 0.0) < one.chance:
-                rare = f'picks "{NONE}" in only {one.none.percent()} of its answers'
-                yield name, "none too rarely", f"With {name}, the model {rare}, although no other choice is correct."
-            agreement = one.samples and one.samples["agreement"]
-            if agreement and (agreement.high or 0.0) < AGREES:
-                rare = f"two samples of a prompt have the same answer in {agreement.percent()}"
-                yield name, "changes its answer", f"With {name}, {rare} of the pairs."
-            if INPUTS[name].after and one.gain and one.gain.sign > 0:
-                added = f"The choices add {one.gain.points()} points to the accuracy"
-                yield (
-                    name,
-                    "uses the choices",
-                    f"{added}: full minus {name}, where the model answers before it sees them.",
-                )
-            for reason, what in ((REFUSED, "is a refusal"), (REASONING_CUT, "ends while the model reasons")):
-                found = one.reasons.get(reason)
-                if found and (found.low or 0.0) > RARE:
-                    yield name, reason, f"With {name}, {found.percent()} of the replies {what}, and counts as wrong."
+    def habits(self) -> list[dict[str, str]]:
+        """Input, name and description of what the model does for other reasons than the correct choice."""
+        found = (
+            (name, habit, f"With {name}, {text}.") for name, one in self.inputs.items() for habit, text in one.habits()
+        )
+        return [dict(zip(("input", "habit", "found"), one, strict=True)) for one in found]
 
     @property
     def other_rules(self) -> list[str]:
@@ -292,6 +305,7 @@ class Evaluation:
                 "unparsed_by_rule": one.unparsed if len(one.rules) > 1 else None,
                 "none_picked": one.none,
                 "unparsed_reasons": one.reasons,
+                "read_by_number": one.by_number,
                 "failures": sorted(set(one.failures))[:10],
             }
             for name, one in self.inputs.items()
@@ -309,7 +323,7 @@ class Evaluation:
             "temperature": self.run["temperature"],
             "tokens": tokens and {"read": sum(one for one, _ in tokens), "generated": sum(one for _, one in tokens)},
             "inputs": inputs,
-            "habits": [{"input": name, "habit": habit, "found": sentence} for name, habit, sentence in self.habits()],
+            "habits": self.habits(),
         }
         return in_json(found)  # type: ignore[no-any-return]
 
@@ -326,7 +340,7 @@ class Evaluation:
         columns: dict[str, list[Any]] = {name: [values[row] for row in rows] for name, values in given.items()}
         if not any(columns["question_type"]):
             del columns["question_type"]
-        if blind := [one.always_correct for one in self.inputs.values() if one.is_blind]:
+        if blind := [one.always_correct for one in self.inputs.values() if one.given.is_blind]:
             columns["leaked"] = np.any(blind, axis=0).tolist()
         for name, one in self.inputs.items():
             columns[f"{name}_picked"] = [index if index >= 0 else None for index in one.picked[:, 0].tolist()]
@@ -385,7 +399,7 @@ class Evaluation:
         if self.other_rules:
             yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in self.other_rules)}."
         yield from self._other_readings()
-        yield from (sentence for _, _, sentence in self.habits())
+        yield from (one["found"] for one in self.habits())
         gains = {name: one.gain for name, one in self.inputs.items() if one.gain}
         if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL

@@ -6,7 +6,7 @@ from math import isfinite, nan
 from typing import Literal
 
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.reply_rules import READERS, without_reasoning
+from hf_vqa_mc.evaluation.reply_rules import READERS, numeric_choice, without_reasoning
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.written_answers import answer_part, written_choice
 
@@ -58,6 +58,7 @@ INPUTS: Listing[Input] = Listing(
 answer before they see the choices. none: Tam et al. 2025, None of the Above, Less of the Right (arXiv 2503.01550).
 """
 
+BY_NAME = "letter or text"  # the rule of method generate without numbers in other forms
 UNPARSED = -1  # the pick of a reply that names no choice
 FAILED = -2  # the pick where the model gave no reply
 Picks = dict[str, int]
@@ -85,7 +86,8 @@ def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Pi
 
 def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
     text = without_reasoning(reply.text or "", reply.cut_off)
-    found = {"text": written_choice(text, choices)}
+    named = written_choice(text, choices)
+    found = {"text": numeric_choice(text, choices) if named is None else named, BY_NAME: named}
     found |= {name: read(answer_part(text).strip(), choices) for name, read in READERS.items()}
     return {name: UNPARSED if index is None else index for name, index in found.items()}
 

@@ -59,7 +59,7 @@ def next_steps(
         value = getattr(settings, one.name)
         if one.name not in known | asked.keys() and value != default_of(one):
             asked[one.name] = name(value) if isinstance(value, str) else value
-    steps, blind = [], {name: one for name, one in done.inputs.items() if one.is_blind}
+    steps, blind = [], {name: one for name, one in done.inputs.items() if one.given.is_blind}
     if done.rotations == 1 and any(one.favourite for one in done.inputs.values()):
         why = "The model favours a letter: ask each question with all orders of its choices"
         steps.append(Step(why, "evaluate", inputs, {**asked, "inputs": settings.inputs, "rotations": "all"}))
@@ -133,7 +133,7 @@ def _bar(name: str, one: InputFigures) -> dict[str, Any]:
     return {
         "name": name,
         "about": " · ".join(about),
-        "style": ("before" if one.is_blind else "after") if one.beats_chance else "before calm",
+        "style": ("before" if one.given.is_blind else "after") if one.beats_chance else "before calm",
         "accuracy": one.accuracy,
         "change": one.gain,
     }
@@ -171,7 +171,7 @@ def _shown_rows(done: Evaluation) -> dict[int, str]:
     keys = order_keys(purpose_hash(0, "examples"), 0, text_hashes(ids))
     order = sorted(range(len(ids)), key=lambda index: keys[index])
     shown, first = next(iter(done.inputs.items()))
-    leaked = [one.always_correct for one in done.inputs.values() if one.is_blind and one.beats_chance]
+    leaked = [one.always_correct for one in done.inputs.values() if one.given.is_blind and one.beats_chance]
     groups = {
         "answered without image or question": [index for index in order if any(of[index] for of in leaked)],
         f"wrong with {shown}": [

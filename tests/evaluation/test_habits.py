@@ -225,3 +225,32 @@ def test_options_that_draw_nothing_are_rejected(options, message):
 
     with pytest.raises(vm.InputError, match=message):
         vm.evaluate(worlds.benchmark(), model=Model(), **options)
+
+
+NUMBERS = ["one", "2 m", "3.0", "1/2"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "picked"),
+    [
+        ("1", 0), ("2", 1), ("The answer is 2.0 meters.", 1), ("two metres", 1), ("Three", 2), ("03", 2), ("0.5", 3),
+        ("It is hard.\nAnswer: .50", 3), ("2 cm", None), ("1 or 3", None), ("4", None), ("B", 1), ("C. 1", 2),
+        ("1/0", None),
+    ],
+)  # fmt: skip
+def test_numbers_in_another_form_name_their_choice(reply, picked):
+    frame = worlds.benchmark(8).assign(choices=[NUMBERS] * 8, label=[0, 1, 2, 3] * 2)
+    found = vm.evaluate(frame, model=lambda prompt: reply, inputs=["no-image"], label_from=0).per_question
+    assert [None if np.isnan(one) else one for one in found["no-image_picked"].astype(float)] == [picked] * 8
+
+
+@pytest.mark.parametrize(("form", "habits"), [("{}.0", ["other forms of numbers"]), ("{}", [])])
+def test_numbers_in_another_form_are_counted(form, habits):
+    frame = worlds.benchmark(48)
+    frame["label"] = [row // 2 % 4 for row in range(48)]
+    frame["choices"] = [["5", "6", "7", "8"]] * 48
+    right = frame.set_index("question").label
+    result = vm.evaluate(frame, model=lambda one: form.format(5 + right[one.question]), inputs="full", label_from=0)
+    assert [one["habit"] for one in result.to_dict()["habits"]] == habits
+    assert result.to_pandas().accuracy[0] == 1
+    assert result.to_dict()["inputs"]["full"]["rules"]["letter or text"]["mean"] == float(not habits)
