@@ -91,6 +91,8 @@ class InputFigures:
         self.samples = self._samples(done, asked) if done.samples > 1 else None
         self.sets = done._sets(evaluated, self.always_correct)
         """share of closed answer sets answered correctly, of those with all replies; None without sets"""
+        self.published = done._published(self.scores)
+        """accuracy on published rows minus that of the other rows of their closed sets; None without both"""
         types = [done.questions.types[row] for row in done.rows]
         self.per_type = mean_by(self.scores[evaluated], list(compress(types, evaluated))) if any(types) else None
         valid = self.picked >= 0
@@ -175,6 +177,9 @@ class InputFigures:
         for habit, found, (above, below), text in lines:
             if found and ((found.low or 0.0) > above or (1.0 if found.high is None else found.high) < below):
                 yield habit, text.format(found.percent())
+        if self.published and self.published.sign > 0:
+            better = "it is better on published rows than on others with the same question and choices, by"
+            yield "remembers published rows", f"{better} {self.published.points()} points"
         if self.given.after and self.gain and self.gain.sign > 0:
             yield (
                 "uses the choices",
@@ -286,6 +291,23 @@ class Evaluation:
         whole = [all(found) for one, found in correct.items() if len(found) == sizes[one]]
         return share(np.array(whole, float), np.arange(len(whole))) if whole else None
 
+    def _published(self, scores: Floats) -> Share | None:
+        """Accuracy on published rows (column ``published``) minus that on the others of their closed answer sets.
+
+        The mean of the sets that have both, clustered by the image of the first published row; None without sets.
+        """
+        table = self.split.original
+        if not {"set_id", "published"} <= set(table.column_names):
+            return None
+        frame = (
+            table.select(["set_id", "published"]).to_pandas().iloc[self.rows].assign(score=scores, image=self.clusters)
+        )
+        frame = frame[frame["set_id"].fillna("").ne("") & frame["score"].notna()]
+        own, others = (frame[frame["published"].astype(bool) == one].groupby("set_id") for one in (True, False))
+        both = own.agg({"score": "mean", "image": "first"}).join(others["score"].mean().rename("other")).dropna()
+        columns = (both[name].to_numpy() for name in ("score", "other", "image"))
+        return difference(*columns) if len(both) else None
+
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
         tokens = [reply.tokens for reply in self.replies.values() if reply.tokens is not None] or None
@@ -298,6 +320,7 @@ class Evaluation:
                 "gain": one.gain,
                 "samples": one.samples,
                 "set_accuracy": one.sets,
+                "published_minus_siblings": one.published,
                 "per_type": one.per_type,
                 "positions": one.positions,
                 "choice_kinds": one.kinds,
@@ -361,6 +384,7 @@ class Evaluation:
                 if one.samples and one.samples["agreement"]
                 else "",
                 "whole sets": one.sets.percent() if one.sets else "",
+                "published minus siblings": one.published.points() if one.published else "",
                 **{key.replace("_", " "): f"{one.counts[key]:,}" if one.counts[key] else "" for key in COUNTED},
             }
             for name, one in self.inputs.items()

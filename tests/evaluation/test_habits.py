@@ -254,3 +254,24 @@ def test_numbers_in_another_form_are_counted(form, habits):
     assert [one["habit"] for one in result.to_dict()["habits"]] == habits
     assert result.to_pandas().accuracy[0] == 1
     assert result.to_dict()["inputs"]["full"]["rules"]["letter or text"]["mean"] == float(not habits)
+
+
+@pytest.mark.parametrize(("remembers", "habits"), [(True, ["remembers published rows"]), (False, [])])
+def test_a_model_that_remembers_published_rows_is_worse_on_their_siblings(remembers, habits):
+    frame = worlds.benchmark(160)
+    frame["set_id"] = [f"set {row // 4}" if row < 152 else "" for row in range(160)]
+    frame["published"] = [row % 4 == row // 4 % 4 for row in range(160)]
+    known = set(frame.question[frame.published]) if remembers else set()
+    right = {row.question: row.choices[row.label] for row in frame.itertuples()}
+
+    def model(prompt):
+        return (
+            right[prompt.question] if prompt.question in known else random.Random(prompt.text).choice(prompt.choices)
+        )
+
+    result = vm.evaluate(frame, model=model, inputs=["full"])
+    rows = result.per_question.assign(set=frame.set_id, published=frame.published)[:152]
+    sets = rows.groupby(["set", "published"]).full_score.mean().unstack()
+    found = result.to_dict()["inputs"]["full"]["published_minus_siblings"]
+    assert found["mean"] == pytest.approx((sets[True] - sets[False]).mean()) and found["rows"] == 38
+    assert [one["habit"] for one in result.to_dict()["habits"]] == habits
