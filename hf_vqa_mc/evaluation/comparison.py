@@ -19,7 +19,7 @@ import scipy
 from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.methods import FULL
+from hf_vqa_mc.evaluation.methods import FULL, INPUTS
 from hf_vqa_mc.evaluation.question_statistics import Items, item_table
 from hf_vqa_mc.evaluation.reply_rules import READERS
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
@@ -99,7 +99,10 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     frame.index = pd.Index(frame.pop("question_id").astype(str))
     chances = None
     if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
-        chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
+        sizes, none = pc.list_value_length(table["choices"]).to_numpy(), INPUTS[compared].none
+        chances = pd.Series(1 / np.maximum(sizes + (none == "added"), 1), frame.index)
+        if none == "correct":
+            frame["label"] = sizes  # the index of none of the above
     scores, about = frame[f"{compared}_score"].astype(np.float64), _about(found, found.get("model"), path)
     rules = inputs[compared].get("rules") or {}
     readers = {rule: share["mean"] for rule, share in rules.items() if rule in READERS}

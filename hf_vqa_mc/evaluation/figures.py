@@ -427,7 +427,8 @@ class Evaluation:
         gains = {name: one.gain for name, one in self.inputs.items() if one.gain}
         if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL
-        for name in [name for name, gain in gains.items() if gain.sign < 0]:
+        hidden = [name for name in gains if self.inputs[name].given.is_blind or not self.inputs[name].given.choices]
+        for name in [name for name in hidden if gains[name].sign < 0]:
             yield f"The accuracy of {name} is above that of full: what {name} hides misleads the model."
         for name, one in self.inputs.items():
             if one.failures:

@@ -150,6 +150,7 @@ class Prompts:
             yield from self.questions.choices[row]
             if has_question:
                 yield self.questions.questions[row]
+        yield from [NONE] if any(INPUTS[job.input].none for job in jobs) else []
 
     def check_images(self, model: Any) -> None:  # noqa: ANN401  a LanguageModel
         """Raise InputError if a row has more images than the model takes in a prompt."""

@@ -131,7 +131,7 @@ def test_reasoning_is_taken_off(reply):
     assert set(picked) == {1}
 
 
-def test_none_of_the_above_is_the_last_choice_and_correct_where_the_correct_one_is_left_out():
+def test_none_of_the_above_is_the_last_choice_and_correct_where_the_correct_one_is_left_out(tmp_path):
     texts = []
 
     def knows(prompt):
@@ -149,6 +149,10 @@ def test_none_of_the_above_is_the_last_choice_and_correct_where_the_correct_one_
     assert found["none-added"]["positions"][4]["letter"] == "E" and len(found["none-correct"]["positions"]) == 4
     assert all("\nE. None of the above\n" in text for text in texts[::2])
     assert all("\nD. None of the above\n" in text and "E." not in text for text in texts[1::2])
+    for name, correct in zip(("knows", "overlooks"), (honest, overlooks), strict=True):
+        vm.evaluate(frame[1:], model=correct, inputs=NONES, output=tmp_path / name)
+    compared = vm.compare([tmp_path / "knows", tmp_path / "overlooks"], input="none-correct").comparison
+    assert compared.chance == 0.25 and set(compared.baseline.columns.label) == {4}
     assert [found[name]["failed"] for name in NONES] == [1, 1] and "question_id 'q0'" in found["none-added"][
         "failures"
     ][0]
