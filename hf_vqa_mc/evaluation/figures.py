@@ -176,7 +176,7 @@ class InputFigures:
         )  # fmt: skip
         for habit, found, (above, below), text in lines:
             if found and ((found.low or 0.0) > above or (1.0 if found.high is None else found.high) < below):
-                yield habit, text.format(found.percent())
+                yield habit, text.format(found.percent().replace(" (", "% (", 1))
         if self.published and self.published.sign > 0:
             better = "it is better on published rows than on others with the same question and choices, by"
             yield "remembers published rows", f"{better} {self.published.points()} points"
@@ -410,11 +410,12 @@ class Evaluation:
     def notes(self) -> Iterator[str]:
         """Sentences below the table."""
         yield "Percent and 95% intervals, clustered by image."
-        for name, one in self.inputs.items():
-            if one.samples:
-                each = ", ".join(map(score_cell, one.samples["accuracy"]))
-                error = f"standard error of their mean {100 * one.samples['standard_error']:.1f} points"
-                yield f"With {name}, accuracy of each of {self.samples} samples: {each}; {error}."
+        if found := {name: one.samples for name, one in self.inputs.items() if one.samples}:
+            each = (
+                f"{name} {', '.join(map(score_cell, of['accuracy']))} ({100 * of['standard_error']:.1f})"
+                for name, of in found.items()
+            )
+            yield f"Accuracy of each sample (standard error of their mean): {'; '.join(each)}."
         without = int((self.questions.images[self.rows] < 0).sum())
         if without and any(INPUTS[name].image for name in self.inputs):
             yield f"{counted(without, 'question')} without an image, asked without one with all inputs."

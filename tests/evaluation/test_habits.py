@@ -22,7 +22,9 @@ def honest(prompt):
     color = worlds.color_of(prompt)
     if color and NONE in prompt.choices and color not in prompt.choices:
         return NONE
-    return color if color in prompt.choices else random.Random(prompt.text).choice(prompt.choices or ["unknown"])
+    if color and (color in prompt.choices or not prompt.choices):
+        return color
+    return random.Random(prompt.text).choice(prompt.choices or ["unknown"])
 
 
 def needs_choices(prompt):
@@ -204,7 +206,7 @@ def test_samples_have_their_accuracies_variance_and_agreement(tmp_path):
     assert found["samples"]["standard_error"] == pytest.approx(correct.mean(0).std(ddof=1) / 2)
     assert found["samples"]["agreement"]["mean"] == pytest.approx(np.mean(pairs))
     assert found["accuracy"]["mean"] == pytest.approx(correct.mean())
-    text = f"accuracy of each of 4 samples: {', '.join(f'{100 * one:.1f}' for one in correct.mean(0))}"
+    text = f"(standard error of their mean): full {', '.join(f'{100 * one:.1f}' for one in correct.mean(0))} ("
     assert any(text in note for note in result.evaluation.notes())
     assert (
         result.evaluation.columns()["samples agree"][0]
