@@ -174,14 +174,14 @@ class Paired:
     p_holm: float = 1.0  # p, adjusted for all comparisons of its table
 
 
-def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Floats, Floats] | None = None) -> Paired:
+def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     """Compare two runs on the same questions; all arrays (questions,).
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
-    clusters. ``p`` is the larger one. By ``outcomes`` of the run and the baseline, questions are gained or lost.
+    clusters. ``p`` is the larger one.
     """
-    changes, (own, other) = scores - baseline, outcomes or (scores, baseline)
-    gained, lost = int((own > other).sum()), int((own < other).sum())
+    changes = scores - baseline
+    gained, lost = int((changes > 0).sum()), int((changes < 0).sum())
     mcnemar = None
     if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
         mcnemar = float(scipy.stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
@@ -232,7 +232,7 @@ class Comparison:
             counts = ", ".join(f"{count} in {name}" for name, count in rotations.items())
             notes.append(
                 f"Orders of the choices in which each question was asked (--rotations): {counts}; scores are means "
-                "over them; gained, lost and changed questions are those of the published order."
+                "over them; evaluate all runs with the same number to count gained, lost and changed questions."
             )
         answered = scores.notna().all(axis=1)
         if not answered.any():
@@ -242,12 +242,6 @@ class Comparison:
             notes.append(f"{count} without a reply or score in some run left out.")
         self.scores = scores = scores[answered]
         """score of each run (columns, in the runs' order) for each compared question (index)"""
-        self.outcomes = scores.copy()
-        """the same; of runs with different numbers of rotations, whether each is correct in the published order"""
-        for run in runs if len(set(rotations.values())) > 1 else ():
-            if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
-                is_correct = (run.columns[picked] == run.columns["label"]).astype(float)
-                self.outcomes[run.name] = is_correct.reindex(scores.index)
         clusters = _clusters(runs, scores.index)
         if clusters is None:
             notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
@@ -282,14 +276,10 @@ class Comparison:
         lines = []
         for group, rows in groups.items():
             images = np.unique(clusters[rows], return_inverse=True)[1].astype(np.int64)
-            of = {
-                name: (self.scores[name].to_numpy()[rows], self.outcomes[name].to_numpy()[rows])
-                for name in self.scores
-            }
-            other, other_outcomes = of[self.baseline.name]
+            of = {name: self.scores[name].to_numpy()[rows] for name in self.scores}
             for run in self.runs:
-                own, own_outcomes = of[run.name]
-                change = None if run is self.baseline else paired(own, other, images, (own_outcomes, other_outcomes))
+                own, other = of[run.name], of[self.baseline.name]
+                change = None if run is self.baseline else paired(own, other, images)
                 lines.append(Line(run.name, run.compared or None, run.metric, share(own, images), change, group))
         changes = [line.against_baseline for line in lines]
         adjusted = iter(holm([one.p for one in changes if one]))
@@ -298,8 +288,8 @@ class Comparison:
 
     @cached_property
     def is_changed(self) -> pd.Series:
-        """Whether the outcome of a question differs from the baseline's in any run."""
-        return self.outcomes.ne(self.outcomes[self.baseline.name], axis=0).any(axis=1)
+        """Whether the score of a question differs from the baseline's in any run."""
+        return self.scores.ne(self.scores[self.baseline.name], axis=0).any(axis=1)
 
     @cached_property
     def items(self) -> Items:

@@ -71,8 +71,8 @@ class InputFigures:
             target_at[index] = order.index(len(own) if given.none == "correct" else label)
             if picked_at[index] == UNPARSED and reply.text is not None:
                 reasons[index] = unparsed_reason(reply.text, reply.cut_off)
-        self.picked = next(iter(rules.values()))
         targets = (done.sizes if given.none == "correct" else done.labels)[:, None]
+        self.picked = next(iter(rules.values()))
         """(rows, replies): indices in the own order, UNPARSED or FAILED, also where a row has fewer replies"""
         asked = np.asarray(self.picked != FAILED)
         evaluated = np.asarray(asked.any(1))

@@ -262,19 +262,6 @@ def test_the_accuracy_of_random_guessing_and_other_numbers_of_rotations_are_repo
     assert "rotations" not in repr(vm.compare([runs / "weak", runs / "strong"]))
 
 
-def test_of_runs_with_other_numbers_of_rotations_the_published_order_is_compared(tmp_path):
-    for rotations in ("1", "all"):
-        vm.evaluate(
-            worlds.benchmark(40), model=AlwaysA(), inputs="full", rotations=rotations, output=tmp_path / rotations
-        )
-    result = vm.compare([tmp_path / "1", tmp_path / "all"], by="label")
-    assert "0 questions changed" in repr(result) and not result.items.changed.any()
-    for line in (*result.to_dict()["runs"], *result.to_dict()["groups"]):
-        if against := line["against_baseline"]:
-            assert (against["gained"], against["lost"]) == (0, 0)
-    assert [line["accuracy"]["mean"] for line in result.to_dict()["runs"]] == [0.25, 0.25]
-
-
 def test_labels_are_in_order_and_named_by_letter_other_groups_by_frequency(runs):
     labels = vm.compare([runs / "weak", runs / "strong"], by="label")
     assert labels.to_pandas().label.tolist()[2::2] == ["0", "1", "2", "3"] and "0 (A)" in repr(labels)
