@@ -16,6 +16,7 @@ from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 _PART = "[A-Za-zÀ-ɏ0-9'’]"  # of a word in Latin letters
 _WORD = re.compile(f"(?<!{_PART})([A-Z])(?!{_PART})")
 LONG = 5  # words of a reply above which MMMU's program searches for the texts of choices
+LONGEST_NUMBER = 40  # characters of a number with its unit
 SHORT = 3  # words of a reply up to which VLMEvalKit reads A as a letter and not as an article
 _TAG = re.compile(r"(?i)[<\[◁](/?)(?:think(?:ing)?|thoughts?|reason(?:ing)?|rationale|analysis|scratchpad)[>\]▷]")
 _CHANNEL = re.compile(r"<\|channel\|>(analysis|final)<\|message\|>")  # the format of gpt-oss
@@ -25,9 +26,9 @@ _HEADED = re.compile(
 )
 _REFUSAL = re.compile(
     r"(?i)\b(?:can(?:not|'t| not)|could(?:n't| not)|unable|not able|impossible|sorry|apologi[sz]e|not enough|"
-    r"insufficient|no (?:image|picture|photo|way to))\b|\b(?:image|picture|photo)\b[^.]*\b(?:missing|not (?:been )?"
-    r"(?:provided|given|shown|visible|attached|available|included))|"
-    r"\b(?:provide|upload|attach|share|send)\b[^.]*\b(?:image|picture|photo)"
+    r"insufficient|no (?:image|picture|photo|way to))\b|\b(?:image|picture|photo)\b[^.]{0,60}\b(?:missing|not "
+    r"(?:been )?(?:provided|given|shown|visible|attached|available|included))|"
+    r"\b(?:provide|upload|attach|share|send)\b[^.]{0,60}\b(?:image|picture|photo)"
 )
 _NUMBER = re.compile(
     rf"(?P<before>[$€£])?\s*(?P<number>[-+]?(?:\d+\s*/\s*\d+|\d*\.?\d+|\d+\.)|{'|'.join(SMALL_NUMBERS)})"
@@ -91,7 +92,8 @@ def numeric_choice(text: str, choices: Sequence[str]) -> int | None:
 def _quantity(text: str) -> tuple[Fraction, str] | None:
     """The number and the unit that a text is, "" without one; None if it is something else."""
     text = unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").replace("\N{FRACTION SLASH}", "/")
-    match = _NUMBER.fullmatch(re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text.casefold().strip(" *_\"'()=~≈")))
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text.casefold().strip(" *_\"'()=~≈"))
+    match = _NUMBER.fullmatch(text) if len(text) <= LONGEST_NUMBER else None
     if match is None:
         return None
     word, before, after = match["number"], match["before"] or "", match["after"] or ""
@@ -99,8 +101,8 @@ def _quantity(text: str) -> tuple[Fraction, str] | None:
         number = Fraction(SMALL_NUMBERS.index(word)) if word in SMALL_NUMBERS else Fraction(re.sub(r"\s", "", word))
     except ZeroDivisionError:
         return None
-    unit = _METRIC.sub(lambda name: (name[1] or "")[:1] + name[2][0], before or after)
-    return number, unit.removesuffix("s") if len(unit) > 2 else unit.replace("percent", "%")
+    unit = _METRIC.sub(lambda name: (name[1] or "")[:1] + name[2][0], (before or after).replace("percent", "%"))
+    return number, unit.removesuffix("s") if len(unit) > 2 else unit
 
 
 def first_letter(text: str, choices: Sequence[str]) -> int | None:

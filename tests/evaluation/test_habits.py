@@ -233,7 +233,7 @@ def test_options_that_draw_nothing_are_rejected(options, message):
         vm.evaluate(worlds.benchmark(), model=Model(), **options)
 
 
-NUMBERS = ["one", "2 m", "3.0", "1/2"]
+NUMBERS = ["one", "2 m", "3.0", "1/2", "70%"]
 
 
 @pytest.mark.parametrize(
@@ -242,6 +242,8 @@ NUMBERS = ["one", "2 m", "3.0", "1/2"]
         ("1", 0), ("2", 1), ("The answer is 2.0 meters.", 1), ("two metres", 1), ("Three", 2), ("03", 2), ("0.5", 3),
         ("It is hard.\nAnswer: .50", 3), ("2 cm", None), ("1 or 3", None), ("4", None), ("B", 1), ("C. 1", 2),
         ("1/0", None),
+        ("3" * 9000, None),
+        ("70 percent", 4),
     ],
 )  # fmt: skip
 def test_numbers_in_another_form_name_their_choice(reply, picked):
