@@ -40,7 +40,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     videos = ", ".join(named(split.original.column_names, VIDEO))  # columns such as video, video_id or vid_name
     temperature = float(settings.samples > 1) if settings.temperature is None else settings.temperature
     with ExitStack() as stack:
-        given = {"word_vectors": settings.word_vectors, "temperature": temperature, **settings.model_options}
+        given = settings.model_options | {"word_vectors": settings.word_vectors, "temperature": temperature}
         model = open_model(settings.model, stack, **given)
         own = [one for one in METHODS if callable(getattr(model, one, None))]
         method = METHODS.find(settings.method or ("generate" if settings.base_url else own[0]))
