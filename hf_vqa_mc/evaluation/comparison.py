@@ -19,7 +19,7 @@ import scipy
 from hf_vqa_mc.audits.shortcut import holm
 from hf_vqa_mc.data.files import read_file
 from hf_vqa_mc.errors import InputError, shown, unknown_name
-from hf_vqa_mc.evaluation.methods import FULL
+from hf_vqa_mc.evaluation.methods import FULL, INPUTS
 from hf_vqa_mc.evaluation.question_statistics import Items, item_table
 from hf_vqa_mc.evaluation.reply_rules import READERS
 from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS, SETTINGS
@@ -99,7 +99,10 @@ def _evaluated(path: Path, input_name: str | None) -> Run:
     frame.index = pd.Index(frame.pop("question_id").astype(str))
     chances = None
     if "choices" in frame and pa.types.is_list(table.schema.field("choices").type):
-        chances = pd.Series(1 / np.maximum(pc.list_value_length(table["choices"]).to_numpy(), 1), frame.index)
+        sizes, none = pc.list_value_length(table["choices"]).to_numpy(), INPUTS[compared].none
+        chances = pd.Series(1 / np.maximum(sizes + (none == "added"), 1), frame.index)
+        if none == "correct":
+            frame["label"] = sizes  # the index of none of the above
     scores, about = frame[f"{compared}_score"].astype(np.float64), _about(found, found.get("model"), path)
     rules = inputs[compared].get("rules") or {}
     readers = {rule: share["mean"] for rule, share in rules.items() if rule in READERS}
@@ -171,14 +174,14 @@ class Paired:
     p_holm: float = 1.0  # p, adjusted for all comparisons of its table
 
 
-def paired(scores: Floats, baseline: Floats, clusters: Ints, outcomes: tuple[Floats, Floats] | None = None) -> Paired:
+def paired(scores: Floats, baseline: Floats, clusters: Ints) -> Paired:
     """Compare two runs on the same questions; all arrays (questions,).
 
     McNemar's test is exact for few changed questions, but takes them as independent; the t-test accounts for the
-    clusters. ``p`` is the larger one. By ``outcomes`` of the run and the baseline, questions are gained or lost.
+    clusters. ``p`` is the larger one.
     """
-    changes, (own, other) = scores - baseline, outcomes or (scores, baseline)
-    gained, lost = int((own > other).sum()), int((own < other).sum())
+    changes = scores - baseline
+    gained, lost = int((changes > 0).sum()), int((changes < 0).sum())
     mcnemar = None
     if np.isin(scores, (0, 1)).all() and np.isin(baseline, (0, 1)).all():
         mcnemar = float(scipy.stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
@@ -212,10 +215,9 @@ class Line:
 class Comparison:
     """Two or more runs on the questions that all of them have."""
 
-    def __init__(self, runs: Sequence[Run], baseline_name: str | None = None, by: Sequence[str] = ()) -> None:
+    def __init__(self, runs: Sequence[Run], by: Sequence[str] = ()) -> None:
         self.runs, self.by = list(runs), tuple(by)
-        self.baseline = baseline = runs[0] if baseline_name is None else _named(runs, baseline_name)
-        in_order = [baseline, *(run for run in runs if run is not baseline)]
+        self.baseline = baseline = runs[0]
         scores = pd.concat({run.name: run.scores for run in runs}, axis=1, join="inner")
         if not len(scores):
             ids = [shown(run.scores.index[0]) if len(run.scores) else "none" for run in runs]
@@ -230,7 +232,7 @@ class Comparison:
             counts = ", ".join(f"{count} in {name}" for name, count in rotations.items())
             notes.append(
                 f"Orders of the choices in which each question was asked (--rotations): {counts}; scores are means "
-                "over them; gained, lost and changed questions are those of the published order."
+                "over them; evaluate all runs with the same number to count gained, lost and changed questions."
             )
         answered = scores.notna().all(axis=1)
         if not answered.any():
@@ -240,17 +242,11 @@ class Comparison:
             notes.append(f"{count} without a reply or score in some run left out.")
         self.scores = scores = scores[answered]
         """score of each run (columns, in the runs' order) for each compared question (index)"""
-        self.outcomes = scores.copy()
-        """the same; of runs with different numbers of rotations, whether each is correct in the published order"""
-        for run in runs if len(set(rotations.values())) > 1 else ():
-            if (picked := f"{run.compared}_picked") in run.columns and "label" in run.columns:
-                is_correct = (run.columns[picked] == run.columns["label"]).astype(float)
-                self.outcomes[run.name] = is_correct.reindex(scores.index)
-        clusters = _clusters(in_order, scores.index)
+        clusters = _clusters(runs, scores.index)
         if clusters is None:
             notes.append("No run has the images of the questions: intervals and tests take questions as independent.")
             clusters = np.arange(len(scores))
-        self.groups = pd.DataFrame({name: _column(in_order, name, scores.index) for name in by}, index=scores.index)
+        self.groups = pd.DataFrame({name: _column(runs, name, scores.index) for name in by}, index=scores.index)
         """columns of the breakdown, as text, for each compared question"""
         self.lines = self._lines(clusters, {(): np.arange(len(scores))})  # a line per run, on all questions
         self.group_lines = self._lines(clusters, _groups(self.groups) if by else {})
@@ -259,7 +255,7 @@ class Comparison:
         if any(one and one.difference.low is None for one in against):
             notes.append(NO_INTERVAL)
         # the chance of a file of vqa-mc score is that of all of its questions
-        known = (run for run in in_order if run.compared or len(run.scores) == len(scores))
+        known = (run for run in runs if run.compared or len(run.scores) == len(scores))
         chances = next((run.chances for run in known if run.chances is not None), None)
         self.chance = None if chances is None else float(chances.reindex(scores.index).mean())
         """accuracy of random guessing on the compared questions; None if unknown"""
@@ -280,14 +276,10 @@ class Comparison:
         lines = []
         for group, rows in groups.items():
             images = np.unique(clusters[rows], return_inverse=True)[1].astype(np.int64)
-            of = {
-                name: (self.scores[name].to_numpy()[rows], self.outcomes[name].to_numpy()[rows])
-                for name in self.scores
-            }
-            other, other_outcomes = of[self.baseline.name]
+            of = {name: self.scores[name].to_numpy()[rows] for name in self.scores}
             for run in self.runs:
-                own, own_outcomes = of[run.name]
-                change = None if run is self.baseline else paired(own, other, images, (own_outcomes, other_outcomes))
+                own, other = of[run.name], of[self.baseline.name]
+                change = None if run is self.baseline else paired(own, other, images)
                 lines.append(Line(run.name, run.compared or None, run.metric, share(own, images), change, group))
         changes = [line.against_baseline for line in lines]
         adjusted = iter(holm([one.p for one in changes if one]))
@@ -296,8 +288,8 @@ class Comparison:
 
     @cached_property
     def is_changed(self) -> pd.Series:
-        """Whether the outcome of a question differs from the baseline's in any run."""
-        return self.outcomes.ne(self.outcomes[self.baseline.name], axis=0).any(axis=1)
+        """Whether the score of a question differs from the baseline's in any run."""
+        return self.scores.ne(self.scores[self.baseline.name], axis=0).any(axis=1)
 
     @cached_property
     def items(self) -> Items:
@@ -338,14 +330,6 @@ class Comparison:
             ],
             "notes": self.notes,
         }
-
-
-def _named(runs: Sequence[Run], name: str) -> Run:
-    """The run with this name, path or name of its folder or file."""
-    for names in ([run.name for run in runs], [str(run.path) for run in runs], [run.path.name for run in runs]):
-        if names.count(name) == 1:
-            return runs[names.index(name)]
-    raise unknown_name("--baseline", name, [run.name for run in runs])
 
 
 def _clusters(runs: Sequence[Run], questions: pd.Index) -> Ints | None:

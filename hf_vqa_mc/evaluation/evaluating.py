@@ -15,7 +15,7 @@ from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.evaluation.figures import Evaluation
 from hf_vqa_mc.evaluation.language_model import name_of
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, Input, Method
+from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FULL, INPUTS, METHODS, NO_IMAGE, Input, Method
 from hf_vqa_mc.evaluation.prompts import Prompts
 from hf_vqa_mc.evaluation.run_folder import RunFolder, ask, jobs_of
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
@@ -38,16 +38,23 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
     benchmark = load(settings, progress)
     questions, split = presented_questions(benchmark, None, hide_answers=False), benchmark.test
     videos = ", ".join(named(split.original.column_names, VIDEO))  # columns such as video, video_id or vid_name
+    temperature = float(settings.samples > 1) if settings.temperature is None else settings.temperature
     with ExitStack() as stack:
-        model = open_model(settings.model, stack, word_vectors=settings.word_vectors, **settings.model_options)
+        given = settings.model_options | {"word_vectors": settings.word_vectors, "temperature": temperature}
+        model = open_model(settings.model, stack, **given)
         own = [one for one in METHODS if callable(getattr(model, one, None))]
         method = METHODS.find(settings.method or ("generate" if settings.base_url else own[0]))
         if method.name not in own:
             able = f"model {name_of(model)} cannot do this; expected {' or '.join(own)}"
             raise InputError(f"--method {method.name}: {able}")
+        if settings.samples > 1 and method is not METHODS["generate"]:
+            raise InputError(
+                f"--samples {settings.samples}: --method {method.name} always gives the same; use generate"
+            )
         inputs = list(dict.fromkeys(settings.inputs))
         if method.compares_inputs and CHOICES_ONLY.name not in inputs:
             inputs.append(CHOICES_ONLY.name)  # for the unconditional likelihood
+        inputs = list(dict.fromkeys(name for one in inputs for name in (INPUTS[one].after, one) if name))
         for name in inputs:
             if why := _unshown(INPUTS[name], method, model, split.images_missing, videos, questions):
                 raise InputError(f"--inputs {name}: {why}")
@@ -56,7 +63,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
             prompts.check_images(model)
         rows, sizes = sampled(questions, settings.sample, settings.seed), list(map(len, questions.choices))
         rotations = max(sizes, default=0) if settings.rotations == "all" else int(settings.rotations)
-        jobs = jobs_of(rows.tolist(), inputs, rotations, sizes)
+        jobs = jobs_of(rows.tolist(), inputs, rotations, sizes, settings.samples)
         run = {
             "version": __version__,
             "model": name_of(model),
@@ -67,6 +74,7 @@ def evaluated(settings: EvaluateSettings, progress: Progress) -> Evaluation:
             "method": method.name,
             "instruction": settings.instruction,
             "max_tokens": settings.max_tokens if method.name == "generate" else None,
+            "temperature": (temperature or None) if method.name == "generate" else None,
             "seed": settings.seed,
             "questions_sha256": prompts.fingerprint(),
             "example": prompts.text(FULL, 0),
@@ -91,7 +99,8 @@ def _unshown(given: Input, method: Method, model: Any, missing: str, videos: str
     if not given.choices and not method.without_choices:
         why = f"--method {method.name} needs the choices; use --method generate"
     elif not given.choices and not method.lists_choices:
-        why = f"with --method {method.name} no prompt lists the choices, so it is the same as no-image; remove it"
+        same = FULL.name if given.image else NO_IMAGE.name
+        why = f"with --method {method.name} no prompt lists the choices, so it is the same as {same}; remove it"
     elif not given.image:
         pass
     elif not getattr(model, "sees_images", True):
@@ -115,6 +124,7 @@ def open_model(
     batch_size: int = 8,
     concurrency: int = 16,
     word_vectors: str | None = None,
+    temperature: float = 0.0,
 ) -> Any:  # noqa: ANN401  a LanguageModel
     """The model: an object as it is, a server's with ``base_url``, one of ``vqa-mc train``, or one of transformers."""
     if isinstance(model, type):
@@ -131,7 +141,7 @@ def open_model(
     if base_url is not None:
         from hf_vqa_mc.evaluation.served_model import ServedModel
 
-        return stack.enter_context(closing(ServedModel(name, base_url, concurrency, max_tokens)))
+        return stack.enter_context(closing(ServedModel(name, base_url, concurrency, max_tokens, temperature)))
     local = Path(name).expanduser()
     expected = "expected a folder, or a name on the Hub; for a server's model, give --base-url"
     config = (local if local.is_dir() else hub_folder("--model", name, ["config.json"], expected)) / "config.json"
@@ -148,7 +158,9 @@ def open_model(
         raise InputError(f"--word-vectors {word_vectors}: --model {name} is no model of vqa-mc train; remove it")
     from hf_vqa_mc.evaluation.transformers_model import TransformersModel
 
-    return TransformersModel(name, max_tokens=max_tokens, device=device, batch_size=batch_size)
+    return TransformersModel(
+        name, max_tokens=max_tokens, device=device, batch_size=batch_size, temperature=temperature
+    )
 
 
 def sampled(questions: Questions, count: int | None, seed: int) -> NDArray[np.int64]:

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress
+from dataclasses import replace
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,20 @@ from numpy.typing import NDArray
 from hf_vqa_mc.data.benchmark import Split
 from hf_vqa_mc.data.questions import Questions, letter
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.methods import CHOICES_ONLY, FAILED, FULL, INPUTS, RULES, UNPARSED, Method
-from hf_vqa_mc.evaluation.prompts import Job, rotated
-from hf_vqa_mc.evaluation.reply_rules import READERS
+from hf_vqa_mc.evaluation.methods import (
+    BY_NAME,
+    CHOICES_ONLY,
+    FAILED,
+    FULL,
+    INPUTS,
+    NONE,
+    RULES,
+    UNPARSED,
+    Method,
+    Picks,
+)
+from hf_vqa_mc.evaluation.prompts import Job, shown_order
+from hf_vqa_mc.evaluation.reply_rules import READERS, REASONING_CUT, REASONS, REFUSED, unparsed_reason
 from hf_vqa_mc.evaluation.shares import NO_INTERVAL, Floats, Ints, Share, difference, in_json, share
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.scoring.statistics import mean_by
@@ -21,72 +33,168 @@ from hf_vqa_mc.scoring.table import score_cell
 from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.version import __version__
 
-COUNTED = ("unparsed", "cut_off", "failed")  # numbers of replies that a reader should know of
+COUNTED = ("unparsed", "refused", "cut_off", "failed")  # numbers of replies that a reader should know of
 DIFFERENT = 0.005  # difference of an accuracy by the rule of another harness that is reported
-FAVOURED = 0.3  # a letter that is picked so much more often than it is correct is reported, as a fraction of answers
+FAVOURED = 0.1  # excess of a letter's share of the answers over its share of correct choices that is reported
+AGREES = 0.9  # agreement of the samples of a prompt below which it is reported
+RARE = 0.05  # share of replies without an answer for a reason, from which the reason is reported
 
 Bools = NDArray[np.bool_]
 
 
 class InputFigures:
-    """The results with one input, from the picks by each rule; fractions. The first rule is the method's own."""
+    """The results with one input, by each rule of reading the replies; fractions. The first rule is the method's own.
 
-    def __init__(self, done: "Evaluation", name: str, rules: Mapping[str, Ints], failures: list[str]) -> None:
-        clusters, sizes = done.split.clusters[done.rows], done._sizes[:, None]
-        self.picked, targets = next(iter(rules.values())), done.labels[:, None]
-        """(rows, rotations): indices in the own order, UNPARSED or FAILED, also where a row has fewer rotations"""
+    Arrays (rows, replies) have a row's replies by rotation and sample; FAILED where there is none.
+    """
+
+    def __init__(self, done: "Evaluation", name: str) -> None:
+        self.given = given = INPUTS[name]
+        self.failures: list[str] = []  # locations and reasons
+        rules: dict[str, Ints] = defaultdict(lambda: np.full(done.shape, FAILED, np.int64))
+        picked_at, target_at = (np.full(done.shape, FAILED, np.int64) for _ in range(2))  # positions as shown
+        reasons, cut_off = np.full(done.shape, "", object), 0
+        for job in (job for job in done.jobs if job.input == name):
+            reply, label, index = done.replies[job], (done.questions.labels or [])[job.row], done.indices[job]
+            cut_off += reply.cut_off
+            if reply.failure:
+                where = f"{done.questions.where(job.row)}: "
+                self.failures.append(where + reply.failure.removeprefix(where))
+                continue
+            own = done.questions.choices[job.row]
+            order = shown_order(given, len(own), label, job.rotation)
+            texts = [[*own, NONE][at] for at in order]
+            picks = done.picks(job, texts)
+            for rule, at in picks.items():
+                rules[rule][index] = order[at] if at >= 0 else at
+            picked_at[index] = next(iter(picks.values()))
+            target_at[index] = order.index(len(own) if given.none == "correct" else label)
+            if picked_at[index] == UNPARSED and reply.text is not None:
+                reasons[index] = unparsed_reason(reply.text, reply.cut_off)
+        targets = (done.sizes if given.none == "correct" else done.labels)[:, None]
+        self.picked = next(iter(rules.values()))
+        """(rows, replies): indices in the own order, UNPARSED or FAILED, also where a row has fewer replies"""
         asked = np.asarray(self.picked != FAILED)
         evaluated = np.asarray(asked.any(1))
-        self.correct: Bools = np.asarray(self.picked == targets)  # (rows, rotations)
+        self.correct: Bools = np.asarray(self.picked == targets)  # (rows, replies)
         with np.errstate(invalid="ignore"):
-            scores = {rule: (of == targets).sum(1) / (of != FAILED).sum(1) for rule, of in rules.items()}
-        self.scores: Floats = next(iter(scores.values()))
-        """(rows,): share of rotations in which the target is picked; NaN without a reply"""
+            self.scores: Floats = self.correct.sum(1) / asked.sum(1)
+        """(rows,): share of replies in which the target is picked; NaN without a reply"""
         self.always_correct: Bools = np.asarray((self.correct | ~asked).all(1) & evaluated)  # (rows,)
-        known = {rule: ~np.isnan(of) for rule, of in scores.items()}
-        self.rules = {rule: share(of[known[rule]], clusters[known[rule]]) for rule, of in scores.items()}
-        """the accuracy over all rotations by each rule"""
+        self.rules = {rule: done.mean(of == targets, of != FAILED) for rule, of in rules.items()}
+        """the accuracy over all replies by each rule"""
         self.unparsed = {rule: float((of == UNPARSED).sum() / max(asked.sum(), 1)) for rule, of in rules.items()}
         """share of the replies in which a rule finds no choice"""
-        always = self.always_correct[evaluated].astype(float)
-        self.circular = share(always, clusters[evaluated]) if done.rotations > 1 else None
+        always = np.broadcast_to(self.always_correct[:, None], asked.shape)
+        self.circular = done.mean(always, asked) if done.rotations > 1 else None
         """share of rows that are correct in every rotation; None with one"""
+        self.samples = self._samples(done, asked) if done.samples > 1 else None
         self.sets = done._sets(evaluated, self.always_correct)
         """share of closed answer sets answered correctly, of those with all replies; None without sets"""
+        self.published = done._published(self.scores)
+        """accuracy on published rows minus that of the other rows of their closed sets; None without both"""
         types = [done.questions.types[row] for row in done.rows]
         self.per_type = mean_by(self.scores[evaluated], list(compress(types, evaluated))) if any(types) else None
         valid = self.picked >= 0
-        both = {"picked": self.picked, "target": targets}
-        shown: dict[str, Ints] = {what: ((of - done.starts) % sizes)[valid] for what, of in both.items()}
+        shown, count = {"picked": picked_at[valid], "target": target_at[valid]}, max(int(valid.sum()), 1)
         self.positions: list[dict[str, Any]] = [
-            {"letter": letter(at), **{what: float((of == at).sum() / max(len(of), 1)) for what, of in shown.items()}}
-            for at in range(int(sizes.max()))
+            {"letter": letter(at), **{what: float((of == at).sum() / count) for what, of in shown.items()}}
+            for at in range(int(done.sizes.max()) + (given.none == "added"))
         ]
         """how often each position is picked, and how often the target is there"""
-        self.kinds = done._kinds(self.picked)
+        most = max(
+            range(len(self.positions)), key=lambda at: self.positions[at]["picked"] - self.positions[at]["target"]
+        )
+        excess = (
+            (done.mean(picked_at == most, valid).low or 0.0) - self.positions[most]["target"] if valid.any() else 0.0
+        )
+        self.favourite = self.positions[most] if excess >= FAVOURED and not given.none else None
+        """the position that is picked more often than it is correct by `FAVOURED`, with its whole interval"""
+        self.kinds = None if given.none else done._kinds(self.picked)
         """how often each kind is picked, and its share of all choices"""
-        counts = {"replies": int(asked.sum()), "unparsed": int((self.picked == UNPARSED).sum())}
-        counts["cut_off"] = sum(done.replies[job].cut_off for job in done.jobs if job.input == name)
-        self.counts, self.failures = {**counts, "failed": len(failures)}, failures  # locations and reasons
-        self.chance, self.is_blind = done.chance, INPUTS[name].is_blind
+        self.none = done.mean(self.picked == done.sizes[:, None], asked) if given.none else None
+        """how often none of the above is picked; None if it is no choice"""
+        found = [reason for reason in REASONS if (reasons == reason).any()]
+        self.reasons = {reason: done.mean(reasons == reason, asked) for reason in found}
+        """reason for which a text names no choice to its share of the replies"""
+        self.by_number = done.mean(rules[BY_NAME] != self.picked, asked) if BY_NAME in rules else None
+        """how often a reply has the number of a choice in another form"""
+        counts = {"replies": asked, "unparsed": self.picked == UNPARSED, "refused": reasons == REFUSED}
+        self.counts = {what: int(of.sum()) for what, of in counts.items()}
+        self.counts |= {"cut_off": cut_off, "failed": len(self.failures)}
+        self.chance = float(np.mean(1 / (done.sizes + (given.none == "added"))))  # accuracy of random guessing
         self.gain: Share | None = None
         """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
 
+    def _samples(self, done: "Evaluation", asked: Bools) -> dict[str, Any]:
+        """How the answers to the same prompt vary.
+
+        ``accuracy`` is that of each sample, ``standard_error`` that of their mean by their variance,
+        ``variance_within`` the mean over prompts of the unbiased variance, ``agreement`` how often two samples of a
+        prompt have the same pick. Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640), on resampling.
+        """
+        correct, known, picked = (
+            of.reshape(len(of), -1, done.samples) for of in (self.correct & asked, asked, self.picked)
+        )
+        accuracies = correct.sum((0, 1)) / np.maximum(known.sum((0, 1)), 1)
+        counts, means = known.sum(2), correct.sum(2) / np.maximum(known.sum(2), 1)
+        several = counts > 1
+        variances = (means * (1 - means) * counts)[several] / (counts[several] - 1)
+        one, other = np.transpose(list(combinations(range(done.samples), 2)))
+        same, both = (
+            of.reshape(len(of), -1)
+            for of in (picked[..., one] == picked[..., other], known[..., one] & known[..., other])
+        )
+        return {
+            "accuracy": accuracies.tolist(),
+            "standard_error": float(accuracies.std(ddof=1) / np.sqrt(done.samples)),
+            "variance_within": float(variances.mean()) if several.any() else None,
+            "agreement": done.mean(same, both) if both.any() else None,
+        }
+
+    def habits(self) -> Iterator[tuple[str, str]]:
+        """Name and description of the habits of the model, each beyond its threshold with its whole 95% interval."""
+        if most := self.favourite:
+            often = f"the model picks {most['letter']} in {percent(most['picked'])} of its answers"
+            yield "favours a letter", f"{often}; it is correct in {percent(most['target'])}"
+        picks, agreement = f'picks "{NONE}" in', (self.samples or {}).get("agreement")
+        added, correct = (self.none if self.given.none == one else None for one in ("added", "correct"))
+        chance = f"above chance ({percent(self.chance)})"
+        lines = (  # name, share, thresholds above and below which it is a habit, description
+            ("answers without all inputs", self.accuracy if self.given.is_blind else None, (self.chance, -1.0),
+             f"the accuracy is {{}}, {chance}: {self.given.sentence}"),
+            ("none too often", added, (self.chance, -1.0),
+             f"it {picks} {{}} of its answers, although a choice is correct"),
+            ("none too rarely", correct, (1.0, self.chance),
+             f"it {picks} only {{}} of its answers, although that is correct"),
+            (REFUSED, self.reasons.get(REFUSED), (RARE, -1.0), "{} of the replies are refusals, and count as wrong"),
+            (REASONING_CUT, self.reasons.get(REASONING_CUT), (RARE, -1.0),
+             "{} of the replies end while the model reasons, and count as wrong"),
+            ("other forms of numbers", self.by_number, (RARE, -1.0),
+             "{} of the replies have the number of a choice in another form, and are read as that choice"),
+            ("changes its answer", agreement, (1.0, AGREES), "two samples of a prompt have the same answer in {}"),
+        )  # fmt: skip
+        for habit, found, (above, below), text in lines:
+            if found and ((found.low or 0.0) > above or (1.0 if found.high is None else found.high) < below):
+                yield habit, text.format(found.percent().replace(" (", "% (", 1))
+        if self.published and self.published.sign > 0:
+            better = "it is better on published rows than on others with the same question and choices, by"
+            yield "remembers published rows", f"{better} {self.published.points()} points"
+        if self.given.after and self.gain and self.gain.sign > 0:
+            yield (
+                "uses the choices",
+                f"the model answers before it sees the choices, which add {self.gain.points()} points",
+            )
+
     @property
     def accuracy(self) -> Share:
-        """The accuracy over all rotations."""
+        """The accuracy over all replies."""
         return next(iter(self.rules.values()))
 
     @property
     def beats_chance(self) -> bool:
         """Whether the 95% interval of the accuracy is above chance."""
         return (self.accuracy.low or 0.0) > self.chance
-
-    @property
-    def favourite(self) -> dict[str, Any] | None:
-        """The position that is picked far more often than it is correct; None if there is none."""
-        most = max(self.positions, key=lambda one: one["picked"] - one["target"])
-        return most if most["picked"] - most["target"] >= FAVOURED else None
 
 
 class Evaluation:
@@ -109,41 +217,47 @@ class Evaluation:
     ) -> None:
         self.questions, self.split, self.method, self.jobs, self.replies = questions, split, method, jobs, replies
         self.run, self.benchmark_notes, self.revision = run, notes, revision
-        rotations: dict[int, list[int]] = {}  # of each row, in their order
+        columns: dict[int, list[tuple[int, int]]] = {}  # rotation and sample of each reply of a row
         for job in jobs:
-            if job.rotation not in (of_row := rotations.setdefault(job.row, [])):
-                of_row.append(job.rotation)
-        width = max(map(len, rotations.values()))
-        self.rotations = width  # maximum number of rotations of a row
-        self.rows: Ints = np.array(list(rotations), np.int64)  # (rows,): the evaluated questions
-        self.starts: Ints = np.array([one + [0] * (width - len(one)) for one in rotations.values()], np.int64)
-        """(rows, rotations): the choice that is shown first"""
+            if (job.rotation, job.sample) not in (of_row := columns.setdefault(job.row, [])):
+                of_row.append((job.rotation, job.sample))
+        self.rows: Ints = np.array(list(columns), np.int64)  # (rows,): the evaluated questions
+        self.clusters: Ints = split.clusters[self.rows]
+        self.samples = max(job.sample for job in jobs) + 1  # number of samples of each prompt
+        self.shape = len(columns), max(map(len, columns.values()))
+        self.rotations = self.shape[1] // self.samples  # maximum number of rotations of a row
+        index_of = {row: index for index, row in enumerate(columns)}
+        self.indices = {job: (index_of[job.row], columns[job.row].index((job.rotation, job.sample))) for job in jobs}
+        """of each job's reply in arrays (rows, replies)"""
         self.labels: Ints = np.array(questions.labels, np.int64)[self.rows]  # (rows,): index of the target
-        self._sizes: Ints = np.array([len(questions.choices[row]) for row in rotations], np.int64)
-        self.chance = float(np.mean(1 / self._sizes))  # accuracy of random guessing
-        index_of = {row: index for index, row in enumerate(rotations)}
-        picked: dict[str, dict[str, Ints]] = {
-            job.input: defaultdict(lambda: np.full(self.starts.shape, FAILED, np.int64)) for job in jobs
-        }
-        failures: dict[str, list[str]] = {name: [] for name in picked}
-        for job in jobs:
-            reply = replies[job]
-            if reply.failure:
-                where = f"{questions.where(job.row)}: "
-                failures[job.input].append(where + reply.failure.removeprefix(where))
-                continue
-            order = rotated(len(questions.choices[job.row]), job.rotation)
-            texts = [questions.choices[job.row][index] for index in order]
-            without = replies.get(Job(job.row, CHOICES_ONLY.name, job.rotation)) if method.compares_inputs else None
-            for rule, shown in method.picks(reply, texts, without.scores if without else None).items():
-                index = index_of[job.row], rotations[job.row].index(job.rotation)
-                picked[job.input][rule][index] = order[shown] if shown >= 0 else shown
-        self.inputs = {name: InputFigures(self, name, rules, failures[name]) for name, rules in picked.items()}
+        self.sizes: Ints = np.array([len(questions.choices[row]) for row in columns], np.int64)
+        """(rows,): number of choices, which is also the index of none of the above where that is added"""
+        self.chance = float(np.mean(1 / self.sizes))  # accuracy of random guessing
+        self.inputs = {name: InputFigures(self, name) for name in dict.fromkeys(job.input for job in jobs)}
         full = self.inputs.get(FULL.name)
         for other in self.inputs.values():
             if full is not None and other is not full:
                 both = ~np.isnan(full.scores) & ~np.isnan(other.scores)
-                other.gain = difference(full.scores[both], other.scores[both], split.clusters[self.rows][both])
+                other.gain = difference(full.scores[both], other.scores[both], self.clusters[both])
+
+    def mean(self, values: Bools, known: Bools) -> Share:
+        """The mean over rows of the share of the ``known`` replies that ``values`` marks; both (rows, replies)."""
+        rows = known.any(1)
+        return share((values & known).sum(1)[rows] / known.sum(1)[rows], self.clusters[rows])
+
+    def picks(self, job: Job, texts: Sequence[str]) -> Picks:
+        """What the reply to a job picks by each rule, of the choices as shown."""
+        without = None
+        if self.method.compares_inputs and not INPUTS[job.input].none:
+            without = self.replies.get(replace(job, input=CHOICES_ONLY.name))
+        return self.method.picks(self.replies[job], texts, without.scores if without else None)
+
+    def habits(self) -> list[dict[str, str]]:
+        """Input, name and description of what the model does for other reasons than the correct choice."""
+        found = (
+            (name, habit, f"With {name}, {text}.") for name, one in self.inputs.items() for habit, text in one.habits()
+        )
+        return [dict(zip(("input", "habit", "found"), one, strict=True)) for one in found]
 
     @property
     def other_rules(self) -> list[str]:
@@ -177,6 +291,23 @@ class Evaluation:
         whole = [all(found) for one, found in correct.items() if len(found) == sizes[one]]
         return share(np.array(whole, float), np.arange(len(whole))) if whole else None
 
+    def _published(self, scores: Floats) -> Share | None:
+        """Accuracy on published rows (column ``published``) minus that on the others of their closed answer sets.
+
+        The mean of the sets that have both, clustered by the image of the first published row; None without sets.
+        """
+        table = self.split.original
+        if not {"set_id", "published"} <= set(table.column_names):
+            return None
+        frame = (
+            table.select(["set_id", "published"]).to_pandas().iloc[self.rows].assign(score=scores, image=self.clusters)
+        )
+        frame = frame[frame["set_id"].fillna("").ne("") & frame["score"].notna()]
+        own, others = (frame[frame["published"].astype(bool) == one].groupby("set_id") for one in (True, False))
+        both = own.agg({"score": "mean", "image": "first"}).join(others["score"].mean().rename("other")).dropna()
+        columns = (both[name].to_numpy() for name in ("score", "other", "image"))
+        return difference(*columns) if len(both) else None
+
     def as_json(self) -> dict[str, Any]:
         """All figures; fractions."""
         tokens = [reply.tokens for reply in self.replies.values() if reply.tokens is not None] or None
@@ -187,12 +318,17 @@ class Evaluation:
                 **one.counts,
                 "circular_accuracy": one.circular,
                 "gain": one.gain,
+                "samples": one.samples,
                 "set_accuracy": one.sets,
+                "published_minus_siblings": one.published,
                 "per_type": one.per_type,
                 "positions": one.positions,
                 "choice_kinds": one.kinds,
                 "rules": one.rules if len(one.rules) > 1 else None,
                 "unparsed_by_rule": one.unparsed if len(one.rules) > 1 else None,
+                "none_picked": one.none,
+                "unparsed_reasons": one.reasons,
+                "read_by_number": one.by_number,
                 "failures": sorted(set(one.failures))[:10],
             }
             for name, one in self.inputs.items()
@@ -206,8 +342,11 @@ class Evaluation:
             "split_questions": len(self.questions),
             "chance": self.chance,
             "rotations": self.rotations,
+            "samples": self.samples,
+            "temperature": self.run["temperature"],
             "tokens": tokens and {"read": sum(one for one, _ in tokens), "generated": sum(one for _, one in tokens)},
             "inputs": inputs,
+            "habits": self.habits(),
         }
         return in_json(found)  # type: ignore[no-any-return]
 
@@ -224,7 +363,7 @@ class Evaluation:
         columns: dict[str, list[Any]] = {name: [values[row] for row in rows] for name, values in given.items()}
         if not any(columns["question_type"]):
             del columns["question_type"]
-        if blind := [one.always_correct for one in self.inputs.values() if one.is_blind]:
+        if blind := [one.always_correct for one in self.inputs.values() if one.given.is_blind]:
             columns["leaked"] = np.any(blind, axis=0).tolist()
         for name, one in self.inputs.items():
             columns[f"{name}_picked"] = [index if index >= 0 else None for index in one.picked[:, 0].tolist()]
@@ -238,9 +377,14 @@ class Evaluation:
                 "input": name,
                 "accuracy": one.accuracy.percent(),
                 "full minus this": one.gain.points() if one.gain else "",
+                "picks none": one.none.percent() if one.none else "",
                 "all rotations": one.circular.percent() if one.circular else "",
                 **{rule: score_cell(one.rules[rule].mean) for rule in self.other_rules},
+                "samples agree": one.samples["agreement"].percent()
+                if one.samples and one.samples["agreement"]
+                else "",
                 "whole sets": one.sets.percent() if one.sets else "",
+                "published minus siblings": one.published.points() if one.published else "",
                 **{key.replace("_", " "): f"{one.counts[key]:,}" if one.counts[key] else "" for key in COUNTED},
             }
             for name, one in self.inputs.items()
@@ -266,6 +410,12 @@ class Evaluation:
     def notes(self) -> Iterator[str]:
         """Sentences below the table."""
         yield "Percent and 95% intervals, clustered by image."
+        if found := {name: one.samples for name, one in self.inputs.items() if one.samples}:
+            each = (
+                f"{name} {', '.join(map(score_cell, of['accuracy']))} ({100 * of['standard_error']:.1f})"
+                for name, of in found.items()
+            )
+            yield f"Accuracy of each sample (standard error of their mean): {'; '.join(each)}."
         without = int((self.questions.images[self.rows] < 0).sum())
         if without and any(INPUTS[name].image for name in self.inputs):
             yield f"{counted(without, 'question')} without an image, asked without one with all inputs."
@@ -274,14 +424,12 @@ class Evaluation:
         if self.other_rules:
             yield f"Other rules: {'; '.join(f'{rule}: {RULES[rule]}' for rule in self.other_rules)}."
         yield from self._other_readings()
-        for name, one in self.inputs.items():
-            if most := one.favourite:
-                often = f"picks {most['letter']} in {percent(most['picked'])} of its answers"
-                yield f"With {name}, the model {often}; it is correct in {percent(most['target'])}."
+        yield from (one["found"] for one in self.habits())
         gains = {name: one.gain for name, one in self.inputs.items() if one.gain}
         if any(gain.low is None for gain in gains.values()):
             yield NO_INTERVAL
-        for name in [name for name, gain in gains.items() if gain.sign < 0]:
+        hidden = [name for name in gains if self.inputs[name].given.is_blind or not self.inputs[name].given.choices]
+        for name in [name for name in hidden if gains[name].sign < 0]:
             yield f"The accuracy of {name} is above that of full: what {name} hides misleads the model."
         for name, one in self.inputs.items():
             if one.failures:

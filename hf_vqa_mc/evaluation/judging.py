@@ -22,11 +22,11 @@ from hf_vqa_mc.evaluation.evaluating import open_model, sampled
 from hf_vqa_mc.evaluation.language_model import name_of
 from hf_vqa_mc.evaluation.run_folder import ANSWERS, RunFolder, instructed_replies
 from hf_vqa_mc.evaluation.settings import JudgeSettings
-from hf_vqa_mc.evaluation.shares import Ints, Share, share
+from hf_vqa_mc.evaluation.shares import Ints, share
 from hf_vqa_mc.io.outputs import check_outside
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import public_name
-from hf_vqa_mc.scoring.statistics import CONFIDENCE
+from hf_vqa_mc.scoring.table import score_cell
 from hf_vqa_mc.scoring.written_answers import NO_OTHER, written_letters
 from hf_vqa_mc.version import __version__
 
@@ -40,7 +40,6 @@ INSTRUCTION = (
 UNKNOWN, NO, YES = -1, 0, 1  # whether a decoy is flagged; unknown without a reply that can be read
 VERDICTS_OF = {UNKNOWN: "", NO: WRONG, YES: CORRECT}
 MOST_TYPES = 20  # maximum number of question types, the most frequent first
-RESAMPLES = 2_000  # bootstrap samples of images for the interval of F1
 
 
 Found = dict[int, frozenset[int] | None]
@@ -56,7 +55,7 @@ class Judgement:
         people = read_verdicts(settings.labels) if settings.labels else None
         benchmark = load(settings, progress)
         questions = presented_questions(benchmark, None, hide_answers=False)
-        rows = sampled(questions, settings.sample, settings.seed)
+        rows = sampled(questions, settings.sample, seed=0)
         found: Found | None = None
         self.location, self.benchmark_notes, self.n_rows = questions.location, benchmark.notes, len(rows)
         self.unparsed = list[str]()  # replies that are no list of choices
@@ -132,7 +131,8 @@ class Judgement:
                 f"only WordNet {same['wordnet_only']:,}; kappa {kappa}."
             )
         for name, one in (self.figures["calibration"] or {}).items():
-            cells = (f"{what} {interval(one[what.lower()])}" for what in ("precision", "recall", "F1"))
+            cells = [f"{what} {one[what].percent() if one[what] else '-'}" for what in ("precision", "recall")]
+            cells.append(f"F1 {'-' if one['f1'] is None else score_cell(one['f1'])}")
             yield f"Against {one['decoys']:,} labels ({one['correct']:,} correct), {name}: {', '.join(cells)}."
 
 
@@ -209,27 +209,14 @@ def _agreement(decoys: pd.DataFrame) -> dict[str, Any] | None:
 def _calibration(decoys: pd.DataFrame, column: str) -> dict[str, Any]:
     """Precision, recall and F1 of flags against labels, on the decoys that have both.
 
-    Precision and recall have the interval of `proportion_interval`, F1 the percentiles of a bootstrap over images; all
-    are clustered by image. None where nothing is flagged or correct.
+    Precision and recall have the interval of `proportion_interval`, clustered by image. None where nothing is flagged
+    or correct.
     """
     both = decoys[(decoys[column] != UNKNOWN) & (decoys["label"] != UNKNOWN)]
     flagged, true = ((both[name] == YES).to_numpy() for name in (column, "label"))
     hits, clusters = (flagged & true).astype(np.float64), both["cluster"].to_numpy()
     precision, recall = (share(hits[of], clusters[of]) if of.any() else None for of in (flagged, true))
-    f1 = None
-    if total := flagged.sum() + true.sum():
-        number = np.unique(clusters, return_inverse=True)[1]
-        sums = np.stack([np.bincount(number, one) for one in (2 * hits, flagged.astype(float) + true)])
-        units = sums.shape[1]
-        draws = np.random.default_rng(0).multinomial(units, np.full(units, 1 / units), RESAMPLES) @ sums.T
-        scores = draws[draws[:, 1] > 0, 0] / draws[draws[:, 1] > 0, 1]
-        tail = 50 * (1 - CONFIDENCE)
-        low, high = np.percentile(scores, [tail, 100 - tail]).tolist() if units > 1 else (0.0, 1.0)
-        f1 = Share(float(2 * hits.sum() / total), low, high, len(hits))
+    total = flagged.sum() + true.sum()
+    f1 = float(2 * hits.sum() / total) if total else None
     counts = {"decoys": len(both), "flagged": int(flagged.sum()), "correct": int(true.sum())}
     return {**counts, "precision": precision, "recall": recall, "f1": f1}
-
-
-def interval(found: Share | None) -> str:
-    """A share in percent with its interval; "-" if there is none."""
-    return found.percent() if found else "-"

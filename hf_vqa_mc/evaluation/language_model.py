@@ -23,6 +23,7 @@ class Prompt:
     question: str = ""  # the question alone; "" if it is hidden
     images: tuple[bytes, ...] = ()
     """content of PNG, JPEG, GIF or WEBP files, in the row's order; empty if no image is shown"""
+    sample: int = 0  # how often the same prompt was asked before, of models that generate texts at random
 
     @property
     def image(self) -> bytes | None:

@@ -6,7 +6,7 @@ from math import isfinite, nan
 from typing import Literal
 
 from hf_vqa_mc.evaluation.language_model import Reply
-from hf_vqa_mc.evaluation.reply_rules import READERS
+from hf_vqa_mc.evaluation.reply_rules import READERS, numeric_choice, without_reasoning
 from hf_vqa_mc.listing import Listing
 from hf_vqa_mc.scoring.written_answers import answer_part, written_choice
 
@@ -21,6 +21,10 @@ class Input:
     question: bool
     choices: bool
     sentence: str  # what it shows, for tables and pages
+    request: str = ""  # a line of the prompt before its last one
+    none: Literal["added", "correct", ""] = ""
+    """whether `NONE` is added as the last choice, and the correct choice left out, so that it is correct"""
+    after: str = ""  # the input whose reply is shown, too, as the model's own answer
 
     @property
     def is_blind(self) -> bool:
@@ -28,21 +32,33 @@ class Input:
         return self.image != "own" or not self.question
 
 
+NONE = "None of the above"
 FULL = Input("full", "own", True, True, "image, question and choices")
 NO_IMAGE = Input("no-image", "", True, True, "question and choices, no image")
+GUESS = "No image is given. Guess the most likely answer."
+NO_IMAGE_GUESS = Input("no-image-guess", "", True, True, "question and choices, told that no image is given", GUESS)
 CHOICES_ONLY = Input("choices-only", "", False, True, "choices, neither image nor question")
 QUESTION_ONLY = Input("question-only", "", True, False, "question, neither image nor choices")
 INPUTS: Listing[Input] = Listing(
     "input",
     FULL,
     NO_IMAGE,
+    NO_IMAGE_GUESS,
     Input("other-image", "other", True, True, "question and choices with the image of another question"),
     Input("gray-image", "gray", True, True, "question and choices with a gray image"),
     Input("no-question", "own", False, True, "image and choices, no question"),
     CHOICES_ONLY,
     QUESTION_ONLY,
+    Input("no-choices", "own", True, False, "image and question, no choices"),
+    Input("answer-first", "own", True, True, "the model's answer to no-choices, then the choices", after="no-choices"),
+    Input("none-added", "own", True, True, f'image, question and choices, "{NONE}" added', none="added"),
+    Input("none-correct", "own", True, True, f'"{NONE}" instead of the correct choice', none="correct"),
 )
+"""Sources. answer-first: Raman et al. 2025, Reasoning Models are Test Exploiters (arXiv 2507.15337), where models may
+answer before they see the choices. none: Tam et al. 2025, None of the Above, Less of the Right (arXiv 2503.01550).
+"""
 
+BY_NAME = "letter or text"  # the rule of method generate without numbers in other forms
 UNPARSED = -1  # the pick of a reply that names no choice
 FAILED = -2  # the pick where the model gave no reply
 Picks = dict[str, int]
@@ -69,8 +85,9 @@ def _by_score(reply: Reply, choices: Sequence[str], unconditional: object) -> Pi
 
 
 def _by_text(reply: Reply, choices: Sequence[str], unconditional: object) -> Picks:
-    text = reply.text or ""
-    found = {"text": written_choice(text, choices)}
+    text = without_reasoning(reply.text or "", reply.cut_off)
+    named = written_choice(text, choices)
+    found = {"text": numeric_choice(text, choices) if named is None else named, BY_NAME: named}
     found |= {name: read(answer_part(text).strip(), choices) for name, read in READERS.items()}
     return {name: UNPARSED if index is None else index for name, index in found.items()}
 

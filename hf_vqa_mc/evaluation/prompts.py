@@ -3,8 +3,8 @@
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,9 +12,12 @@ import numpy as np
 
 from hf_vqa_mc.data.questions import LETTERS, Questions
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.evaluation.language_model import Prompt, name_of
-from hf_vqa_mc.evaluation.methods import INPUTS, Input, Method
+from hf_vqa_mc.evaluation.language_model import Prompt, Reply, name_of
+from hf_vqa_mc.evaluation.methods import INPUTS, NONE, Input, Method
+from hf_vqa_mc.evaluation.reply_rules import without_reasoning
 from hf_vqa_mc.io.pictures import BrokenImage, opened_picture, portable_picture
+from hf_vqa_mc.scoring.written_answers import answer_part
+from hf_vqa_mc.text.comparison import comparable
 
 GRAY = (128, 128, 128)
 FORMATS = {"JPEG": "jpeg", "PNG": "png", "GIF": "gif", "WEBP": "webp"}
@@ -26,11 +29,12 @@ _PLACEHOLDER = re.compile(r"(?i)<\|?(?:image|img(?=[ _#-]?\d))[ _#-]?(\d{0,2})\|
 
 @dataclass(frozen=True)
 class Job:
-    """A question to ask: a row with an input and a rotation."""
+    """A question to ask: a row with an input and a rotation, of several times."""
 
     row: int  # index among the questions
     input: str  # a name of ``INPUTS``
     rotation: int  # the choice at this index is shown first, and those before it last
+    sample: int = 0
 
 
 def rotated(count: int, rotation: int) -> list[int]:
@@ -40,6 +44,12 @@ def rotated(count: int, rotation: int) -> list[int]:
     [1, 2, 3, 0]
     """
     return [(index + rotation) % count for index in range(count)]
+
+
+def shown_order(given: Input, count: int, label: int, rotation: int) -> list[int]:
+    """The indices of the choices in the order in which an input shows them; ``count`` is none of the above."""
+    order = [index for index in rotated(count, rotation) if given.none != "correct" or index != label]
+    return [*order, count] if given.none else order
 
 
 class Prompts:
@@ -64,13 +74,17 @@ class Prompts:
         rings = [[image for image in order if self._counts[image] == count] for count in set(self._counts)]
         self._other = {one: ring[at - len(ring) + 1] for ring in rings for at, one in enumerate(ring)}
         """each image to another one: the next in a random order of all with as many files"""
+        self.replies: Mapping[Job, Reply] = {}  # of the run, which inputs may show
         self._images = lru_cache(IMAGES_KEPT)(self._read)
 
     def prompt(self, job: Job) -> Prompt:
         """The prompt of a job; raises InputError if an image cannot be read."""
         given, row, images = INPUTS[job.input], job.row, tuple[bytes, ...]()
         texts, image = self.questions.choices[row], int(self.questions.images[row])
-        choices = tuple(texts[index] for index in rotated(len(texts), job.rotation)) if given.choices else ()
+        order = self.order(given, row, job.rotation)
+        choices = tuple([*texts, NONE][index] for index in order)
+        if given.none and (comparable(NONE) in map(comparable, texts) or len(order) > len(LETTERS)):
+            raise InputError(f'{self.questions.where(row)}: the choice "{NONE}" cannot be added')
         if given.image and image >= 0:
             presented = self._other[image] if given.image == "other" else image
             if given.image == "other" and presented == image:
@@ -78,21 +92,40 @@ class Prompts:
                 raise InputError(f"{self.questions.where(row)}: it has {count}, as no other question of the benchmark")
             images = self._images(presented, given.image == "gray")
         question = self.questions.questions[row] if given.question else ""
-        return Prompt(self.text(given, row, job.rotation), choices, question, images)
+        return Prompt(
+            self.text(given, row, job.rotation, self._own_answer(job)), choices, question, images, job.sample
+        )
 
-    def text(self, given: Input, row: int, rotation: int = 0) -> str:
+    def _own_answer(self, job: Job) -> str:
+        """What the model answered to the input before this one; "" if there is none."""
+        if not (after := INPUTS[job.input].after):
+            return ""
+        reply = self.replies[replace(job, input=after)]
+        if reply.failure:
+            raise InputError(f"no reply to {after}: {reply.failure}")
+        answer = answer_part(without_reasoning(reply.text or "", reply.cut_off)).strip() or "none"
+        return f"Your answer before you were shown the choices: {answer}"
+
+    def text(self, given: Input, row: int, rotation: int = 0, own_answer: str = "") -> str:
         """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""
         context, question, *choices = self.row_texts(given, row)
         listed = given.choices and self.method.lists_choices
         lines = [f"Context: {context}" if context else "", f"Question: {question}"] if given.question else []
-        order = rotated(len(choices), rotation) if listed else []
-        lines += [f"{letter}. {choices[index]}" for letter, index in zip(LETTERS, order, strict=False)]
+        lines.append(own_answer)
+        order = self.order(given, row, rotation) if listed else []
+        lines += [f"{letter}. {[*choices, NONE][index]}" for letter, index in zip(LETTERS, order, strict=False)]
+        lines.append(given.request)
         instruction = self.method.instruction if listed else self.method.without_choices
-        lines.append(instruction if self.instruction is None else self.instruction)
+        lines.append(instruction if self.instruction is None or not given.choices else self.instruction)
         if self.template:
             label = (self.questions.labels or [])[row]
             lines.append(self.template.format(letter=LETTERS[label], target=choices[label]))
         return "\n".join(filter(None, lines))
+
+    def order(self, given: Input, row: int, rotation: int) -> list[int]:
+        """`shown_order` of a row; empty if the choices are hidden."""
+        label = self.questions.labels[row] if self.questions.labels else -1
+        return shown_order(given, len(self.questions.choices[row]), label, rotation) if given.choices else []
 
     def row_texts(self, given: Input, row: int) -> list[str]:
         """Context, question and choices of a row with ``<image 1>``, or ``[image 1]`` if the image is not shown."""
@@ -117,6 +150,7 @@ class Prompts:
             yield from self.questions.choices[row]
             if has_question:
                 yield self.questions.questions[row]
+        yield from [NONE] if any(INPUTS[job.input].none for job in jobs) else []
 
     def check_images(self, model: Any) -> None:  # noqa: ANN401  a LanguageModel
         """Raise InputError if a row has more images than the model takes in a prompt."""

@@ -1,17 +1,108 @@
-"""The rules by which other harnesses read the choice in a model's reply; own implementations.
+"""Replies without their reasoning, why one names no choice, and the rules of other harnesses; own implementations.
 
-Each takes a text and the choices in the order shown, A first, and returns an index, or None where it finds no choice.
-Where a harness then guesses or asks a language model, None is returned.
+Each rule takes a text and the choices in the order shown, A first, and returns an index, or None where it finds no
+choice. Where a harness then guesses or asks a language model, None is returned.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from string import ascii_uppercase as LETTERS
+
+from hf_vqa_mc.scoring.written_answers import answer_part
+from hf_vqa_mc.text.normalisation import SMALL_NUMBERS
 
 _PART = "[A-Za-zÀ-ɏ0-9'’]"  # of a word in Latin letters
 _WORD = re.compile(f"(?<!{_PART})([A-Z])(?!{_PART})")
 LONG = 5  # words of a reply above which MMMU's program searches for the texts of choices
+LONGEST_NUMBER = 40  # characters of a number with its unit
 SHORT = 3  # words of a reply up to which VLMEvalKit reads A as a letter and not as an article
+_TAG = re.compile(r"(?i)[<\[◁](/?)(?:think(?:ing)?|thoughts?|reason(?:ing)?|rationale|analysis|scratchpad)[>\]▷]")
+_CHANNEL = re.compile(r"<\|channel\|>(analysis|final)<\|message\|>")  # the format of gpt-oss
+_HEADED = re.compile(
+    r"(?is)^\W*(?:reasoning|rationale|thoughts?|analysis|explanation)\W*:.*?"
+    r"(\banswer\b\W*?(?::|\bis\s+\W*(?-i:[A-Z])\b)|\Z)"
+)
+_REFUSAL = re.compile(
+    r"(?i)\b(?:can(?:not|'t| not)|could(?:n't| not)|unable|not able|impossible|sorry|apologi[sz]e|not enough|"
+    r"insufficient|no (?:image|picture|photo|way to))\b|\b(?:image|picture|photo)\b[^.]{0,60}\b(?:missing|not "
+    r"(?:been )?(?:provided|given|shown|visible|attached|available|included))|"
+    r"\b(?:provide|upload|attach|share|send)\b[^.]{0,60}\b(?:image|picture|photo)"
+)
+_NUMBER = re.compile(
+    rf"(?P<before>[$€£])?\s*(?P<number>[-+]?(?:\d+\s*/\s*\d+|\d*\.?\d+|\d+\.)|{'|'.join(SMALL_NUMBERS)})"
+    r"\s*(?P<after>[^\W\d]+|[%°$€£])?[.\s]*"
+)
+_METRIC = re.compile(r"^(kilo|centi|milli)?(met(?:er|re)|gram|lit(?:er|re))s?$")
+_AFTER_ANSWER = re.compile(r"(?i)\banswer\b\W*(?::|\bis\b:?)")
+REASONS = REASONING_CUT, CUT, EMPTY, REFUSED, UNCLEAR = (
+    "reasoning not ended", "cut off", "empty", "refused", "no choice or several"
+)  # fmt: skip
+"""Why a reply names no choice."""
+
+
+def without_reasoning(text: str, cut_off: bool = False) -> str:
+    """The reply with its reasoning in ``<think>`` tags, which `answer_part` removes; other forms are changed to them.
+
+    "Reasoning: ... Answer: B" counts as reasoning up to "Answer:", and if the text was cut off before, as not ended.
+
+    >>> without_reasoning("[THINK]A?[/THINK]B"), without_reasoning("Reasoning: A or B", cut_off=True)
+    ('<think>A?</think>B', '<think>Reasoning: A or B')
+    """
+    text = _CHANNEL.sub(
+        lambda match: "<think>" if match[1] == "analysis" else "</think>", _TAG.sub(r"<\1think>", text)
+    )
+    headed = _HEADED.match(text)
+    if headed and (headed[1] or cut_off):
+        end = f"</think>{headed[1]}" if headed[1] else ""
+        text = f"<think>{text[: headed.start(1)]}{end}{text[headed.end() :]}"
+    return text
+
+
+def unparsed_reason(text: str, cut_off: bool) -> str:
+    """Why a reply names no choice: one of `REASONS`."""
+    answer = answer_part(without_reasoning(text, cut_off)).strip()
+    if not answer:
+        return REASONING_CUT if cut_off or text.strip() else EMPTY
+    return CUT if cut_off else REFUSED if _REFUSAL.search(answer.replace("’", "'")) else UNCLEAR
+
+
+def numeric_choice(text: str, choices: Sequence[str]) -> int | None:
+    """The only choice with the same number as the answer, in another form: 3, three, 3.0, 1/2, 1,000, $3, 3 m, 50%.
+
+    Read are the whole answer, its last line, and what follows the last "answer is" or "answer:". A unit that both have
+    must be the same. For replies that name no choice by letter or text.
+
+    >>> numeric_choice("The answer is 3.0 meters.", ["2 m", "3 m"]), numeric_choice("3", ["3 m", "3 cm"])
+    (1, None)
+    """
+    text = answer_part(text).strip()
+    values = [_quantity(choice) for choice in choices]
+    for part in (text, *text.splitlines()[-1:], *_AFTER_ANSWER.split(text)[1:][-1:]):
+        if given := _quantity(part):
+            same = [
+                index for index, value in enumerate(values)
+                if value and value[0] == given[0] and (value[1] == given[1] or not (value[1] and given[1]))
+            ]  # fmt: skip
+            return same[0] if len(same) == 1 else None
+    return None
+
+
+def _quantity(text: str) -> tuple[Fraction, str] | None:
+    """The number and the unit that a text is, "" without one; None if it is something else."""
+    text = unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").replace("\N{FRACTION SLASH}", "/")
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text.casefold().strip(" *_\"'()=~≈"))
+    match = _NUMBER.fullmatch(text) if len(text) <= LONGEST_NUMBER else None
+    if match is None:
+        return None
+    word, before, after = match["number"], match["before"] or "", match["after"] or ""
+    try:
+        number = Fraction(SMALL_NUMBERS.index(word)) if word in SMALL_NUMBERS else Fraction(re.sub(r"\s", "", word))
+    except ZeroDivisionError:
+        return None
+    unit = _METRIC.sub(lambda name: (name[1] or "")[:1] + name[2][0], (before or after).replace("percent", "%"))
+    return number, unit.removesuffix("s") if len(unit) > 2 else unit
 
 
 def first_letter(text: str, choices: Sequence[str]) -> int | None:

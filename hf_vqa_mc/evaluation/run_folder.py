@@ -58,7 +58,8 @@ class RunFolder:
         if self._file is not None:
             for job, reply in replies.items():
                 given = {name: value for name, value in vars(reply).items() if value not in (None, "", False)}
-                record = {**vars(job), **given} | ({"text": reply.text} if reply.text == "" else {})
+                asked = {name: value for name, value in vars(job).items() if name != "sample" or value}
+                record = {**asked, **given} | ({"text": reply.text} if reply.text == "" else {})
                 self._file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
             self._file.flush()
 
@@ -76,7 +77,7 @@ class RunFolder:
                 whole, end, _ = (self.path / ANSWERS).read_bytes().rpartition(b"\n")
                 for line in whole.splitlines():
                     record = json.loads(line)
-                    job = Job(*(record.pop(name) for name in ("row", "input", "rotation")))
+                    job = Job(*(record.pop(name, 0) for name in ("row", "input", "rotation", "sample")))
                     lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
                     self.replies[job] = Reply(**(record | lists))
                 self._file.truncate(len(whole) + len(end))  # an incomplete line: a process was killed
@@ -98,11 +99,15 @@ class RunFolder:
                 )
 
 
-def jobs_of(rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: Sequence[int]) -> list[Job]:
+def jobs_of(
+    rows: Sequence[int], inputs: Sequence[str], rotations: int, sizes: Sequence[int], samples: int = 1
+) -> list[Job]:
     """The jobs of an evaluation, row by row, so that an interrupted one has all inputs of the same rows."""
     counts = {row: min(rotations, sizes[row]) for row in rows}
     parts = ((row, part * sizes[row] // count) for row, count in counts.items() for part in range(count))
-    return [Job(row, name, rotation) for row, rotation in parts for name in inputs]
+    return [
+        Job(row, name, rotation, sample) for row, rotation in parts for sample in range(samples) for name in inputs
+    ]
 
 
 def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: RunFolder, progress: Progress) -> None:  # noqa: ANN401  a LanguageModel
@@ -111,7 +116,8 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
     done, answered, failures = len(jobs) - len(todo), len(todo) < len(jobs), list[str]()
     step = f"asking {name_of(model)}"
     progress(step, done, len(jobs))
-    with closing(_all_replies(model, method, prompts, todo)) as batches:
+    prompts.replies = run.replies
+    with closing(_in_order(model, method, prompts, todo)) as batches:
         for replies, unmade in batches:
             run.add(replies | unmade)
             done += len(replies) + len(unmade)
@@ -125,6 +131,14 @@ def ask(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job], run: 
         found = [run.replies[job].failure for job in jobs if job.input == name]
         if all(found):
             raise InputError(f"--inputs {name}: none of the {len(found):,} prompts has a reply: {found[0]}")
+
+
+def _in_order(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Generator[Batch, None, None]:  # noqa: ANN401
+    """The replies to batches of jobs; those to prompts that show an earlier reply come last."""
+    for is_second in (False, True):
+        some = [job for job in jobs if bool(INPUTS[job.input].after) is is_second]
+        with closing(_all_replies(model, method, prompts, some)) as batches:
+            yield from batches
 
 
 def _all_replies(model: Any, method: Method, prompts: Prompts, jobs: Sequence[Job]) -> Generator[Batch, None, None]:  # noqa: ANN401

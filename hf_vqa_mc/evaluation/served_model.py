@@ -38,14 +38,14 @@ class ServedModel:
     max_images = None
     batch_size = 1
 
-    def __init__(self, name: str, base_url: str, concurrency: int, max_tokens: int) -> None:
+    def __init__(self, name: str, base_url: str, concurrency: int, max_tokens: int, temperature: float = 0.0) -> None:
         try:
             import openai
         except ImportError:
             raise MissingExtra("openai", "evaluate") from None
         self.name, self.concurrency, self.max_tokens, self._url = name, concurrency, max_tokens, base_url
         self._errors: Any = openai
-        self._limits: dict[str, int | None] = {"temperature": 0, "max_tokens": None}
+        self._limits: dict[str, int | None] = {"temperature": temperature, "max_tokens": None}
         self._key = os.environ.get(KEY, "").strip()
         key = self._key or "none"
         self._client: Any = openai.OpenAI(base_url=base_url, api_key=key, timeout=TIMEOUT, max_retries=RETRIES)
@@ -63,7 +63,7 @@ class ServedModel:
         return [self._asked(prompt, self._letters, options, 1) for prompt in prompts]
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """The text, at temperature 0."""
+        """The text."""
         return [self._asked(prompt, self._text, {}, self.max_tokens) for prompt in prompts]
 
     def close(self) -> None:

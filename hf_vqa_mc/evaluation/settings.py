@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,6 @@ class ModelOptions:
         "Ask a random sample of this many questions, with the benchmark's shares of question types.",
         default=None,
         check=AT_LEAST_ONE,
-    )
-    seed: int = option(
-        "Random seed of the sample, and of the images of other questions.", default=0, check=SEED, panel=ADVANCED
     )
 
     @property
@@ -91,6 +89,21 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
         check=("a number of 1 or more, or all", lambda text: text == "all" or (text.isdecimal() and int(text) >= 1)),
         panel=ADVANCED,
     )
+    samples: int = option(
+        "Number of times that each prompt is asked, to report how far the answers vary.",
+        default=1,
+        check=AT_LEAST_ONE,
+        panel=ADVANCED,
+    )
+    temperature: float | None = option(
+        "Temperature of generated texts; by default 0, the most probable text, and 1 with several samples.",
+        default=None,
+        check=("a number of 0 or more", lambda value: 0 <= value < inf),
+        panel=ADVANCED,
+    )
+    seed: int = option(
+        "Random seed of the sample, and of the images of other questions.", default=0, check=SEED, panel=ADVANCED
+    )
     instruction: str | None = option(
         "Last line of each prompt; by default it asks for the letter of the correct choice.",
         default=None,
@@ -114,6 +127,8 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
             INPUTS.find(name)
         if self.method is not None:
             METHODS.find(self.method)
+        if self.samples > 1 and self.temperature == 0:
+            raise InputError("--temperature 0: all samples of a prompt would be the same; expected more than 0")
 
 
 @settings

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from PIL import Image
@@ -87,9 +88,15 @@ class TransformersModel:
     """
 
     def __init__(
-        self, name: str, *, device: str | None = None, batch_size: int = 8, max_tokens: int = MOST_TOKENS
+        self,
+        name: str,
+        *,
+        device: str | None = None,
+        batch_size: int = 8,
+        max_tokens: int = MOST_TOKENS,
+        temperature: float = 0.0,
     ) -> None:
-        self.name, self.batch_size, self.max_tokens = name, batch_size, max_tokens
+        self.name, self.batch_size, self.max_tokens, self.temperature = name, batch_size, max_tokens, temperature
         local = Path(name).expanduser()
         folder = local if local.is_dir() else hub_folder("--model", name, FILES, EXPECTED)
         try:
@@ -190,13 +197,15 @@ class TransformersModel:
         return self._in_groups(prompts, ask, longest_choice)
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Reply]:
-        """The most probable text, token by token."""
+        """The most probable text, token by token; at a temperature above 0 a random one, see `Prompt.sample`."""
 
-        def ask(_: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
-            greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
-            with torch.inference_mode(), quiet():
+        def ask(some: Sequence[Prompt], encoded: dict[str, Tensor]) -> list[Reply]:
+            drawn = {"do_sample": self.temperature > 0, "temperature": self.temperature or None}
+            drawn |= {"top_p": None, "top_k": None}
+            with torch.inference_mode(), quiet(), torch.random.fork_rng():
+                torch.manual_seed(crc32(repr([(one.text, one.sample) for one in some]).encode()))
                 found = self._model.generate(
-                    **encoded, max_new_tokens=self.max_tokens, pad_token_id=self._tokenizer.pad_token_id, **greedy
+                    **encoded, max_new_tokens=self.max_tokens, pad_token_id=self._tokenizer.pad_token_id, **drawn
                 )
             written = found[:, encoded["input_ids"].shape[1] :].cpu()
             texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)

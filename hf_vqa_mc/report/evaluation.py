@@ -59,7 +59,7 @@ def next_steps(
         value = getattr(settings, one.name)
         if one.name not in known | asked.keys() and value != default_of(one):
             asked[one.name] = name(value) if isinstance(value, str) else value
-    steps, blind = [], {name: one for name, one in done.inputs.items() if one.is_blind}
+    steps, blind = [], {name: one for name, one in done.inputs.items() if one.given.is_blind}
     if done.rotations == 1 and any(one.favourite for one in done.inputs.values()):
         why = "The model favours a letter: ask each question with all orders of its choices"
         steps.append(Step(why, "evaluate", inputs, {**asked, "inputs": settings.inputs, "rotations": "all"}))
@@ -133,7 +133,7 @@ def _bar(name: str, one: InputFigures) -> dict[str, Any]:
     return {
         "name": name,
         "about": " · ".join(about),
-        "style": ("before" if one.is_blind else "after") if one.beats_chance else "before calm",
+        "style": ("before" if one.given.is_blind else "after") if one.beats_chance else "before calm",
         "accuracy": one.accuracy,
         "change": one.gain,
     }
@@ -149,10 +149,11 @@ def _tables(done: Evaluation) -> Iterator[tuple[str, dict[str, list[str]], str]]
         columns |= {name: [percent((of.per_type or {}).get(one)) for one in shown] for name, of in done.inputs.items()}
         yield "Accuracy by question type", columns, ""
     positions = {name: one.positions for name, one in done.inputs.items()}
-    first = next(iter(positions.values()))
+    first = max(positions.values(), key=len)
     columns = {"position": [one["letter"] for one in first]}
     columns |= {"correct choice": [percent(one["target"]) for one in first]}
-    columns |= {name: [percent(one["picked"]) for one in found] for name, found in positions.items()}
+    for name, found in positions.items():
+        columns[name] = [percent(one["picked"]) for one in found] + [""] * (len(first) - len(found))
     yield "Positions", columns, POSITIONS
     kinds = {name: one.kinds or {} for name, one in done.inputs.items()}
     names = list(dict.fromkeys(kind for of in kinds.values() for kind in of))
@@ -170,7 +171,7 @@ def _shown_rows(done: Evaluation) -> dict[int, str]:
     keys = order_keys(purpose_hash(0, "examples"), 0, text_hashes(ids))
     order = sorted(range(len(ids)), key=lambda index: keys[index])
     shown, first = next(iter(done.inputs.items()))
-    leaked = [one.always_correct for one in done.inputs.values() if one.is_blind and one.beats_chance]
+    leaked = [one.always_correct for one in done.inputs.values() if one.given.is_blind and one.beats_chance]
     groups = {
         "answered without image or question": [index for index in order if any(of[index] for of in leaked)],
         f"wrong with {shown}": [
@@ -195,7 +196,7 @@ def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa
     for name, one in done.inputs.items():
         picked, reply = int(one.picked[index, 0]), done.replies[Job(row, name, 0)]
         shares: list[float] | None = None  # probabilities of letters
-        if done.method.name == "letter" and reply.scores is not None:
+        if done.method.name == "letter" and reply.scores is not None and not INPUTS[name].none:
             odds = [exp(score) if score is not None and isfinite(score) else 0.0 for score in reply.scores]
             shares = [odd / (sum(odds) or 1.0) for odd in odds]
         for at, choice in enumerate(choices):

@@ -25,11 +25,9 @@ class CompareSettings:
     """
 
     runs: tuple[Path, ...] = option(
-        "Folders of vqa-mc evaluate, or files of vqa-mc score --per-question --output FILE.",
+        "Folders of vqa-mc evaluate, or files of vqa-mc score --per-question --output FILE. The first one is the "
+        "baseline that the others are compared with.",
         kw_only=False,
-    )
-    baseline: str | None = option(
-        "Run that the others are compared with: name of its model, folder or file; by default the first.", default=None
     )
     input: str | None = option(
         "Input of vqa-mc evaluate to compare; by default full, else the first of each run.", default=None
@@ -161,7 +159,7 @@ def compare(settings: CompareSettings, progress: Progress) -> CompareResult:
     check_output_files(outputs, settings.runs, settings.overwrite)
     progress("reading runs", 0, 1)
     runs = read_runs(settings.runs, settings.input, settings.metric)
-    done = CompareResult(Comparison(runs, settings.baseline, settings.by), settings)
+    done = CompareResult(Comparison(runs, settings.by), settings)
     progress("reading runs", 1, 1)
     contents: dict[Path, bytes] = {}
     if settings.output is not None:

@@ -41,7 +41,7 @@ class EvaluateResult(OutputResult):
         rows = []
         for name, found in self.evaluation.as_json()["inputs"].items():
             gain = {f"gain_{field}": value for field, value in (found["gain"] or {}).items() if field != "rows"}
-            counts = {what: found[what] for what in ("replies", "unparsed", "cut_off", "failed")}
+            counts = {what: found[what] for what in ("replies", "unparsed", "refused", "cut_off", "failed")}
             accuracy = dict(found["accuracy"])
             rows.append({"input": name, "accuracy": accuracy.pop("mean"), **accuracy, **gain, **counts})
         return frame_of(rows)

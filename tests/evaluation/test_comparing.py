@@ -140,15 +140,6 @@ def test_p_values_are_adjusted_for_all_runs(runs):
     assert table.loc[second, "p_holm"] == max(table.loc[first, "p_holm"], table.loc[second, "p"])
 
 
-def test_the_baseline_is_named_by_model_or_folder(runs, tmp_path):
-    renamed = shutil.copytree(runs / "strong", tmp_path / "folder")
-    for name in ("strong", "folder", str(renamed)):
-        found = vm.compare([runs / "weak", renamed], baseline=name).to_dict()
-        assert found["baseline"] == "strong" and found["runs"][1]["against_baseline"] is None
-    with pytest.raises(vm.InputError, match="unknown baseline='strng': did you mean 'strong'"):
-        vm.compare([runs / "weak", renamed], baseline="strng")
-
-
 def test_a_breakdown_is_crossed_and_has_the_figures_of_its_questions(runs):
     result = vm.compare([runs / "weak", runs / "strong"], by="question_type,label")
     rows = [pq.read_table(runs / name / "rows.parquet").to_pandas() for name in ("weak", "strong")]
@@ -269,19 +260,6 @@ def test_the_accuracy_of_random_guessing_and_other_numbers_of_rotations_are_repo
     assert result.to_dict()["chance"] == 0.25 and "chance: 25.0%" in repr(result)
     assert "(rotations): 1 in weak, 4 in AlwaysA; scores are means" in repr(result)
     assert "rotations" not in repr(vm.compare([runs / "weak", runs / "strong"]))
-
-
-def test_of_runs_with_other_numbers_of_rotations_the_published_order_is_compared(tmp_path):
-    for rotations in ("1", "all"):
-        vm.evaluate(
-            worlds.benchmark(40), model=AlwaysA(), inputs="full", rotations=rotations, output=tmp_path / rotations
-        )
-    result = vm.compare([tmp_path / "1", tmp_path / "all"], by="label")
-    assert "0 questions changed" in repr(result) and not result.items.changed.any()
-    for line in (*result.to_dict()["runs"], *result.to_dict()["groups"]):
-        if against := line["against_baseline"]:
-            assert (against["gained"], against["lost"]) == (0, 0)
-    assert [line["accuracy"]["mean"] for line in result.to_dict()["runs"]] == [0.25, 0.25]
 
 
 def test_labels_are_in_order_and_named_by_letter_other_groups_by_frequency(runs):

@@ -1,4 +1,4 @@
-"""Continuations score as in a loop over single tokens."""
+"""Continuations score as in a loop over single tokens, also with positions and states of other kinds."""
 
 import pytest
 import torch
@@ -6,9 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import (
     AutoModelForCausalLM,
-    GPT2Config,
-    LlavaConfig,
-    LlavaForConditionalGeneration,
     MambaConfig,
     Qwen2VLConfig,
     Qwen2VLForConditionalGeneration,
@@ -23,12 +20,6 @@ GRIDS = ((4, 6), (2, 2), (8, 4))
 """Rows and columns of patches of each prompt's image."""
 
 
-def llava():
-    config = LlavaConfig(vision_config=tiny_models.vision_config(), text_config=tiny_models.text_config())
-    config.image_token_id = IMAGE
-    return LlavaForConditionalGeneration(config)
-
-
 def qwen2_vl():
     """Counts the positions of an image by its sides, not by its patches."""
     text = tiny_models.text_config().to_dict() | {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}
@@ -38,17 +29,14 @@ def qwen2_vl():
     return Qwen2VLForConditionalGeneration(config)
 
 
-def causal(kind, **sizes):
-    given = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 2, "initializer_range": 0.4, **sizes}
-    return AutoModelForCausalLM.from_config(kind(**given))
+def recurrent():
+    sizes = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 2, "initializer_range": 0.4, "state_size": 4}
+    return AutoModelForCausalLM.from_config(MambaConfig(**sizes))
 
 
 MODELS = {
-    "llava": llava,
     "qwen2-vl": qwen2_vl,
-    "qwen2-vl without images": qwen2_vl,
-    "gpt2": lambda: causal(GPT2Config, n_head=2, n_positions=64),
-    "recurrent": lambda: causal(MambaConfig, state_size=4),
+    "recurrent": recurrent,
 }
 
 
@@ -59,9 +47,6 @@ def prompts_of(name):
     for length, (high, wide) in zip(LENGTHS, GRIDS, strict=True):
         words = torch.randint(5, WORDS, (length,), generator=draw)
         one = {}
-        if name == "llava":
-            one["pixel_values"] = torch.randn(1, 3, 28, 28, generator=draw, dtype=torch.float64)
-            words = torch.cat([words[:2], torch.full((4,), IMAGE), words[2:]])
         if name == "qwen2-vl":
             one["pixel_values"] = torch.randn(high * wide, 24, generator=draw, dtype=torch.float64)
             one["image_grid_thw"] = torch.tensor([[1, high, wide]])
@@ -104,7 +89,7 @@ def case(request):
     """A model, its prompts, and their continuations' scores."""
     torch.manual_seed(0)
     model = MODELS[request.param]().double().eval().requires_grad_(False)  # so that rounding hides nothing
-    found = Continuations(model, sees_images=request.param.startswith(("llava", "qwen")), pad=PAD, batch_size=4)
+    found = Continuations(model, sees_images=request.param == "qwen2-vl", pad=PAD, batch_size=4)
     prompts = prompts_of(request.param)
 
     def scores(rows):

@@ -56,7 +56,7 @@ def test_an_evaluation_reports_readings_that_differ_and_a_comparison_changed_ran
     vm.evaluate(data, model=Talkative("answers", 40), output=tmp_path / "answers", **options)
     figures = found.to_dict()["inputs"]["no-image"]
     assert {rule: of["mean"] for rule, of in figures["rules"].items()} == {
-        "text": 0.75, "first letter": 0, "last letter": 0.75, "MMMU": 0.75, "VLMEvalKit": 0
+        "text": 0.75, "letter or text": 0.75, "first letter": 0, "last letter": 0.75, "MMMU": 0.75, "VLMEvalKit": 0
     }  # fmt: skip
     assert figures["unparsed_by_rule"]["VLMEvalKit"] == 1 and figures["unparsed_by_rule"]["text"] == 0
     assert "read by the rules of other harnesses: first letter 0.0 (0% unparsed), last letter 75.0" in repr(found)

@@ -47,6 +47,17 @@ def test_a_request_has_prompt_and_image_as_openai_clients_send_them(served, eval
     assert blind["messages"] == [{"role": "user", "content": expected}]
 
 
+def test_samples_are_asked_at_the_temperature(served, evaluate):
+    evaluate(inputs=["full"], samples=2)
+    assert [request["temperature"] for request in served.requests] == [1] * 48
+
+
+def test_habits_of_a_served_model_are_named(served, evaluate):
+    served.answer = lambda text, image: "<think>A? B?" if image else "I am unable to see an image."
+    habits = {one["input"]: one["habit"] for one in evaluate(inputs=["full", "no-image"]).to_dict()["habits"]}
+    assert habits == {"full": "reasoning not ended", "no-image": "refused"}
+
+
 def test_letters_are_read_from_top_logprobs(served, evaluate):
     result = evaluate(method="letter")
     assert served.requests[0]["top_logprobs"] == 20 and served.requests[0]["max_tokens"] == 1

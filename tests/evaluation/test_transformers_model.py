@@ -52,6 +52,15 @@ def plain_scores(folder, model, prompt, chats=True):
     return found
 
 
+def test_texts_at_a_temperature_differ_between_samples_and_not_between_runs(language):
+    prompts = [dataclasses.replace(TEXT_PROMPTS[0], sample=sample) for sample in range(4)]
+    runs = [
+        [model.generate([prompt])[0].text for prompt in prompts]
+        for model in (TransformersModel(str(language), device="cpu", temperature=1.0, max_tokens=8) for _ in range(2))
+    ]
+    assert runs[0] == runs[1] and len(set(runs[0])) > 1
+
+
 @pytest.fixture(params=["images", "texts of a vision model", "llama", "gpt2", "gpt2 without chats"])
 def case(request, tmp_path, vision_language, language):
     """A folder, its prompts, and whether it has a chat template."""
