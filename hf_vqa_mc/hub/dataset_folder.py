@@ -32,8 +32,8 @@ def dataset_shipment(request: Request, progress: Progress) -> Shipment:
     """The files of a dataset: card, Croissant metadata, statistics and the Parquet files listed there, unchanged.
 
     ``croissant.json`` is made anew, with the address of the repository, the creators, the version and date of a
-    release, and what audits in ./vqa_mc_audit found in these rows. A benchmark that is no folder of ``vqa-mc build`` or
-    ``remedy`` is written as one first, with its rows as they are. Raises InputError if images would be missing.
+    release, and what audits in ./vqa_mc_audit found in these rows. A benchmark that no ``vqa-mc build`` or ``remedy``
+    wrote is written as a folder first, with its rows as they are. Raises InputError if images would be missing.
     """
     given: Any = FOLDER if request.folder is None else request.folder
     is_result, is_written = hasattr(given, "remedied"), isinstance(given, Path) and read_inventory(given) is not None
