@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from hf_vqa_mc.evaluation.shares import Floats, Ints
 from hf_vqa_mc.text.counted import counted, percent
@@ -25,7 +26,7 @@ class Items:
 
     table: pd.DataFrame
     """by question id, most suspected first: accuracy, discrimination (NaN with fewer than `FEWEST` runs), kind
-    (saturated, unsolved, negative or ""), suspicion in [-1, 1] and suspected_choice (NaN without picks)"""
+    (saturated, unsolved, negative or ""), suspicion in [-1, 1] and suspected_choice (NaN without picks), short_form"""
     alike: float | None  # mean over pairs of runs of the share of common errors with the same choice; None if unknown
 
     def sentences(self) -> list[str]:
@@ -38,6 +39,9 @@ class Items:
         }
         parts = [f"{why} in {percent(kinds.get(name, 0) / size)} ({name})" for name, why in said.items()]
         found = [f"Of {counted(size, 'question')}, {', '.join(parts)}."]
+        if self.table["short_form"].any():
+            short = counted(int(self.table["short_form"].sum()), "question")
+            found.append(f"The {short} with the highest discrimination (short_form) rank these runs as all do.")
         if (suspected := int((self.table["suspicion"] > SUSPECTED).sum())) and self.alike is not None:
             found.append(
                 f"Reading list: in {counted(suspected, 'question')} the better runs agree on another choice than the "
@@ -70,6 +74,7 @@ def item_table(scores: pd.DataFrame, picks: pd.DataFrame | None, labels: pd.Seri
         chosen, label = picks.fillna(-1).to_numpy(np.int64), labels.to_numpy(np.int64)
         table["suspicion"], table["suspected_choice"] = _suspicion(chosen, label, values.mean(axis=0), chance)
         alike = _alike(chosen, label)
+    table["short_form"] = _short_form(values, discrimination)
     return Items(table.sort_values("suspicion", ascending=False, kind="stable"), alike)
 
 
@@ -104,3 +109,16 @@ def _alike(picks: Ints, labels: Ints) -> float | None:
         both = wrong[:, one] & wrong[:, other]
         shares += [float((picks[both, one] == picks[both, other]).mean())] if both.any() else []
     return float(np.mean(shares)) if shares else None
+
+
+def _short_form(values: Floats, discrimination: Floats) -> NDArray[np.bool_]:
+    """(questions,): the fewest with the highest discrimination on which the runs have the same order as on all."""
+    order = np.argsort(-discrimination, kind="stable")
+    is_same, total = np.ones(len(values), np.bool_), values.sum(axis=0)
+    for one, other in combinations(range(values.shape[1]), 2):
+        sums = np.cumsum(values[order, one] - values[order, other])
+        is_same &= np.sign(sums) == np.sign(total[one] - total[other])
+    kept = np.zeros(len(values), np.bool_)
+    if not np.isnan(discrimination).any() and is_same.any():
+        kept[order[: is_same.argmax() + 1]] = True
+    return kept

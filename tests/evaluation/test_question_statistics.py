@@ -71,6 +71,14 @@ def test_discrimination_is_the_correlation_with_the_other_questions():
         assert found["discrimination"][f"q{at}"] == pytest.approx(expected, abs=1e-9)
 
 
+def test_the_short_form_ranks_the_runs_as_all_questions_do():
+    picks, labels, _ = answers(8)
+    short = table_of(picks, labels).table["short_form"].sort_index(key=lambda ids: ids.str[1:].astype(int)).to_numpy()
+    scores = picks == labels[:, None]
+    assert 0 < short.sum() < len(labels)
+    assert (np.argsort(scores[short].sum(axis=0)) == np.argsort(scores.sum(axis=0))).all()
+
+
 def test_kinds_of_questions_and_few_runs():
     labels = np.zeros(4, np.int64)
     picks = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
@@ -79,4 +87,4 @@ def test_kinds_of_questions_and_few_runs():
     assert found["kind"][["q0", "q1", "q2", "q3"]].tolist() == ["saturated", "unsolved", "negative", ""]
     assert found["suspicion"].idxmax() == "q1" and found["suspected_choice"]["q1"] == 1
     few = table_of(picks[:4, :2], labels).table
-    assert few["discrimination"].isna().all() and few["suspicion"].isna().all()
+    assert few["discrimination"].isna().all() and few["suspicion"].isna().all() and not few["short_form"].any()
