@@ -77,5 +77,5 @@ def test_parts_in_an_object_store_make_the_folder_of_parts_on_disk(store, inputs
 def test_a_store_that_does_not_answer_is_named_in_one_line(store, inputs, tmp_path):
     given = "--output", tmp_path / "vqa_mc", "--work"
     done = run({**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, inputs, *given, "s3://bench/parts")
-    assert done.stderr.startswith("vqa-mc: s3://bench/parts: Could not connect to the endpoint URL")
+    assert done.stderr.startswith("vqa-mc: s3://bench/parts/state.json: Could not connect to the endpoint URL")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
