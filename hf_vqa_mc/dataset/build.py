@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Any, cast
@@ -13,6 +14,7 @@ from hf_vqa_mc.data.inventory import Inventory
 from hf_vqa_mc.data.stored_images import find_images
 from hf_vqa_mc.dataset.build_inputs import STATE, divided, gather, stored_vectors, work_folder, work_location
 from hf_vqa_mc.dataset.folder import BUILT, write_folder
+from hf_vqa_mc.dataset.object_store import check_remote, write_remote
 from hf_vqa_mc.dataset.parts import build_parts, images_of_parts
 from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.decoys import VARIANTS
@@ -20,7 +22,7 @@ from hf_vqa_mc.decoys.settings import Settings
 from hf_vqa_mc.decoys.variants import build_variants
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io import cluster
-from hf_vqa_mc.io.cluster import Storage, is_url
+from hf_vqa_mc.io.cluster import Storage, check_url, is_url
 from hf_vqa_mc.io.outputs import check_output
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.sources import SOURCES
@@ -53,7 +55,7 @@ def _made_with(
 
 
 def build_folder(settings: BuildSettings, output: Path | str, progress: Progress) -> Inventory:
-    """Build a source's configs into a folder; returns its content as in ``statistics.json``."""
+    """Build a source's configs into a folder, or at a URL; returns its content as in ``statistics.json``."""
     opened = open_source(SOURCES.find(settings.source), settings.data_dir)
     source, location = opened.source, str(output)
     named, configs = _named(source, settings.variants)
@@ -88,26 +90,28 @@ def build_folder(settings: BuildSettings, output: Path | str, progress: Progress
         images = find_images(pa.concat_tables(pictured), settings.images, progress) if settings.images else None
         if work:
             entries, files = build_parts(source.name, work, plan, progress, on_cluster, settings.workers)
-
-        def copy_parts(tree: Path) -> None:
-            for number, (name, new_name) in enumerate(files):
-                progress("copying parts", number, len(files))
-                cast("Storage", work).copy(name, Storage(str(tree)), new_name)
-
-        return write_folder(
-            Path(location),
-            source.name,
-            build_variants(*variants) if variants else (),
+        write = partial(
+            write_folder,
+            source=source.name,
+            variants=build_variants(*variants) if variants else (),
             part_configs=entries,
             about=about_source(source),
             made_with=_made_with(settings, *provenance),
-            copy_parts=copy_parts,
             open_ended=readings,
             images=images,
             embed_images=settings.embed_images,
             overwrite=settings.overwrite,
             progress=progress,
         )
+
+        def copy_parts(folder: Storage) -> None:
+            for number, (name, new_name) in enumerate(files):
+                progress("copying parts", number, len(files))
+                cast("Storage", work).copy(name, folder, new_name)
+
+        if is_url(location):
+            return write_remote(Storage(location), source.name, write, copy_parts, settings.overwrite)
+        return write(Path(location), copy_parts=lambda tree: copy_parts(Storage(str(tree))))
 
 
 def about_source(source: Source) -> dict[str, str]:
@@ -140,8 +144,7 @@ def _check_output(location: str, source: Source, settings: BuildSettings, open_e
     """Raise InputError if the output cannot be written, or ``load_dataset`` would not find it."""
     if settings.embed_images and open_ended:
         raise InputError(f"--embed-images: {open_ended[0].name} holds no images; use --variants iou_qou")
-    if is_url(location):
-        raise InputError(f"--output {location}: expected a folder here; build there, then copy or push it")
+    check_url("--output", location)
     name = PurePath(location).name
     modules = Path(str(getattr(find_spec("datasets"), "origin", ""))).with_name("packaged_modules")
     if name.isidentifier() and (modules / name).is_dir():
@@ -149,4 +152,7 @@ def _check_output(location: str, source: Source, settings: BuildSettings, open_e
         raise InputError(f"output {name}: {asked}; name it vqa_mc, for example")
     if settings.largest_part or source.stream:
         work_location(settings, location)
-    check_output(Path(location), BUILT, settings.overwrite)
+    if is_url(location):
+        check_remote(Storage(location), source.name, settings.overwrite)
+    else:
+        check_output(Path(location), BUILT, settings.overwrite)

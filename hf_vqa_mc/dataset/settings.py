@@ -65,7 +65,8 @@ class BuildSettings(ExecutorOptions, DecoySettings):
         "Folder with the publisher's files, unchanged; downloaded by default.", default=None
     )
     output: str | None = option(
-        "Dataset folder to create, or to add the source to; in Python, by default a temporary folder.",
+        "Dataset folder to create, or to add the source to, or a new folder in an object store (s3://BUCKET/vqa_mc); "
+        "in Python, by default a temporary folder.",
         default=None,
         cli_default="vqa_mc",
     )

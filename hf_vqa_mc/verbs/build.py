@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.dataset.settings import BuildSettings
+from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.options import verb
 from hf_vqa_mc.result import Frame, Report, Result, frame_of
@@ -29,15 +30,17 @@ class BuildResult(Result):
     default: str  #: the folder's default config
     removed: tuple[str, ...] = ()  #: configs of the source that an earlier build wrote and this one did not
     temporary: "TemporaryDirectory[str] | None" = None
+    url: str | None = None  #: URL of the dataset folder in an object store, which has no ``output``
 
     def load(self, config: str | None = None) -> "DatasetDict":
         """The rows of a config, as ``load_dataset`` reads them; by default of the folder's default config.
 
         Raises:
-            InputError: there is no such config.
+            InputError: there is no such config, or the folder is in an object store.
         """
         from hf_vqa_mc.data.loading import load_splits
 
+        self._check_local()
         return load_splits(str(self.output), config or self.default)[1]
 
     def report(self) -> Report:
@@ -62,7 +65,9 @@ class BuildResult(Result):
         yield from self._remarks()
         if self.removed:
             yield f"Removed, since this build did not make them: {', '.join(self.removed)}"
-        if not self.temporary:
+        if self.url:
+            yield f"Output: {self.url}; its README.md describes how it was made and explains the figures."
+        elif not self.temporary:
             names = [name for name, config in self.configs.items() if "statistics" in config]
             preferred = [name for name in names if name.endswith(f"_{PREFERRED}")]
             yield next_steps(self.output, next(iter(preferred), self.default if self.default in names else names[0]))
@@ -95,7 +100,7 @@ class BuildResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """All figures of the configs, as in statistics.json; fractions."""
         return {
-            "output": str(self.output),
+            "output": self.url or str(self.output),
             "source": self.source,
             "default": self.default,
             "removed": list(self.removed),
@@ -139,8 +144,13 @@ class BuildResult(Result):
         """
         from hf_vqa_mc.dataset.folder import copy_source
 
+        self._check_local()
         copy_source(self.output, self.source, Path(path), overwrite)
         return [Path(path) / file for config in self.configs.values() for file in config["files"]]
+
+    def _check_local(self) -> None:
+        if self.url:
+            raise InputError(f"{self.url}: download this folder first")
 
 
 def next_steps(output: Path, config: str) -> str:
@@ -179,6 +189,7 @@ def build(settings: BuildSettings, progress: Progress) -> BuildResult:
 
     from hf_vqa_mc.data.inventory import read_inventory
     from hf_vqa_mc.dataset.build import build_folder
+    from hf_vqa_mc.io.cluster import is_url
 
     temporary = TemporaryDirectory(prefix="hf_vqa_mc-") if settings.output is None else None
     output = settings.output or str(Path(temporary.name if temporary else "", "vqa_mc"))
@@ -187,5 +198,6 @@ def build(settings: BuildSettings, progress: Progress) -> BuildResult:
     inventory = build_folder(settings, output, progress)
     configs = inventory["sources"][settings.source]["configs"]
     removed = tuple(sorted(before.keys() - configs.keys()))
+    url = output if is_url(output) else None
     path = Path(output).absolute()
-    return BuildResult(path, settings.source, configs, inventory["default"], removed, temporary)
+    return BuildResult(path, settings.source, configs, inventory["default"], removed, temporary, url)

@@ -1,4 +1,4 @@
-"""Builds whose parts are in an object store that speaks S3's protocol, on this machine."""
+"""Builds into an object store that speaks S3's protocol, on this machine."""
 
 import os
 import subprocess
@@ -25,8 +25,11 @@ print(url, flush=True)
 input()
 """
 FILES = """
+import sys
 import fsspec
-print(fsspec.filesystem("s3").find("bench"))
+files = fsspec.filesystem("s3")
+files.get(sys.argv[1], sys.argv[2], recursive=True)
+print(files.find("bench"))
 """
 
 
@@ -63,19 +66,26 @@ def run(store: dict[str, str], inputs: dict, *options: str) -> subprocess.Comple
     return subprocess.run(command, env=store, capture_output=True, text=True, timeout=300)
 
 
-def test_parts_in_an_object_store_make_the_folder_of_parts_on_disk(store, inputs, tmp_path):
+def test_a_build_in_an_object_store_has_the_bytes_of_one_on_disk(store, inputs, tmp_path):
     vm.build("triplets", output=tmp_path / "vqa_mc", **inputs)
-    work = ["--work", "s3://bench/parts", "--executor", "ray"]
-    done = run(store, inputs, "--output", tmp_path / "other", *work)
+    url = "s3://bench/vqa_mc"
+    done = run(store, inputs, "--output", url, "--executor", "ray")
     assert done.returncode == 0, done.stderr
-    assert tree_bytes(tmp_path / "other") == tree_bytes(tmp_path / "vqa_mc")
-    listed = subprocess.run([sys.executable, "-c", FILES], env=store, capture_output=True, text=True, check=True)
-    assert listed.stdout.strip() == "[]"
-    assert not any(b"a secret" in content for content in tree_bytes(tmp_path / "other").values())
+    assert f"Output: {url}; its README.md describes how it was made" in done.stdout
+    listed = subprocess.run(
+        [sys.executable, "-c", FILES, url, tmp_path / "fetched"], env=store, capture_output=True, text=True, check=True
+    )
+    assert tree_bytes(tmp_path / "fetched") == tree_bytes(tmp_path / "vqa_mc")
+    assert ".work" not in listed.stdout
+    secret = b"a secret"
+    assert not any(secret in content for content in tree_bytes(tmp_path / "fetched").values())
 
 
-def test_a_store_that_does_not_answer_is_named_in_one_line(store, inputs, tmp_path):
-    given = "--output", tmp_path / "vqa_mc", "--work"
-    done = run({**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, inputs, *given, "s3://bench/parts")
-    assert done.stderr.startswith("vqa-mc: s3://bench/parts/state.json: Could not connect to the endpoint URL")
+def test_a_store_that_refuses_or_does_not_answer_is_named_in_one_line(store, inputs):
+    done = run(store, inputs, "--output", "s3://nowhere/vqa_mc")
+    expected = "vqa-mc: s3://nowhere/vqa_mc: cannot be written (The specified bucket does not exist); "
+    assert done.stderr.startswith(expected)
+    assert done.returncode == 2
+    done = run({**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, inputs, "--output", "s3://bench/vqa_mc")
+    assert done.stderr.startswith("vqa-mc: s3://bench/vqa_mc: Could not connect to the endpoint URL")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)

@@ -10,6 +10,7 @@ from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -116,11 +117,78 @@ def test_the_card_says_how_the_questions_were_divided(built):
     assert "divided by image into random parts of about 1,000; decoys come from the question's own part" in card
 
 
+def stored(files, url):
+    """The files below a URL by name."""
+    folder = url.removeprefix("memory:/")
+    return {name.removeprefix(f"{folder}/"): files.cat_file(name) for name in files.find(folder)}
+
+
+@pytest.mark.slow
+def test_an_object_store_gets_the_same_files_and_is_not_replaced_without_overwrite(built, inputs, files):
+    result = vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
+    assert result.url == "memory://bench/vqa_mc"
+    assert stored(files, result.url) == tree_bytes(built)
+    assert not files.exists("/bench/vqa_mc.work")
+    with pytest.raises(InputError, match=r"memory://bench/vqa_mc: holds a dataset already; .* overwrite=True"):
+        vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
+    vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **{**inputs, "variants": "iou"})
+    names = {name.partition("/")[0] for name in stored(files, result.url)}
+    assert names == {"README.md", "croissant.json", "statistics.json", "triplets_iou"}
+    with pytest.raises(InputError, match="memory://bench/vqa_mc: download this folder first"):
+        result.load()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["write", "copy"])
+def test_an_interrupted_upload_resumes(built, inputs, files, monkeypatch, name):
+    store = getattr(Storage, name)
+
+    def interrupted(self, name, *more):
+        if self.location.endswith("vqa_mc.partial") and name == "README.md":
+            raise KeyboardInterrupt
+        store(self, name, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Storage, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            vm.build("triplets", output="memory://half/vqa_mc", **inputs)
+    assert [name for name in files.find("/half/vqa_mc.partial") if name.endswith(".parquet")]
+    assert not files.exists("/half/vqa_mc/README.md")
+    vm.build("triplets", output="memory://half/vqa_mc", **inputs)
+    assert stored(files, "memory://half/vqa_mc") == tree_bytes(built)
+
+
+@pytest.mark.slow
+def test_an_upload_that_fails_leaves_the_old_dataset(inputs, files, monkeypatch):
+    write = Storage.write
+
+    def failing(self, name, content):
+        if name == "statistics.json":
+            raise OSError("the network is gone")
+        write(self, name, content)
+
+    vm.build("triplets", output="memory://old/vqa_mc", **inputs)
+    before = stored(files, "memory://old/vqa_mc")
+    monkeypatch.setattr(Storage, "write", failing)
+    with pytest.raises(OSError, match="the network is gone"):
+        vm.build("triplets", output="memory://old/vqa_mc", overwrite=True, seed=1, **inputs)
+    assert stored(files, "memory://old/vqa_mc") == before
+
+
 def test_missing_images_are_named_before_parts_are_built(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "build_part", lambda *_: pytest.fail("built"))
     (tmp_path / "images").mkdir()
     with pytest.raises(InputError, match="1500 of 1500 missing"):
         vm.build("triplets", output=tmp_path / "vqa_mc", images=tmp_path / "images", **inputs)
+
+
+def test_a_store_that_refuses_writes_is_named_before_work_starts(inputs, monkeypatch):
+    def refuse(self, path, value, **kwargs):
+        raise PermissionError("AccessDenied")
+
+    monkeypatch.setattr(type(fsspec.filesystem("memory")), "pipe_file", refuse)
+    with pytest.raises(InputError, match=r"memory://bench/vqa_mc: cannot be written \(.*AccessDenied\)"):
+        vm.build("triplets", output="memory://bench/vqa_mc", **inputs)
 
 
 def build_slowly(parent: Connection, output: Path, inputs: dict) -> None:
@@ -209,12 +277,16 @@ def test_a_question_id_in_two_files_is_refused(inputs, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_a_work_folder_with_other_files_is_refused_and_kept(inputs, tmp_path):
+def test_locations_with_other_files_are_refused_and_kept(inputs, files, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"notes holds other files; give a new folder with work"):
         vm.build("triplets", output=tmp_path / "vqa_mc", work=tmp_path / "notes", **inputs)
     assert (tmp_path / "notes" / "thesis.txt").read_text() == "years of work"
+    files.pipe_file("/bench/vqa_mc/thesis.txt", b"years of work")
+    with pytest.raises(InputError, match=r"holds files that vqa-mc build did not write: thesis.txt; move them"):
+        vm.build("triplets", output="memory://bench/vqa_mc", overwrite=True, **inputs)
+    assert stored(files, "memory://bench/vqa_mc") == {"thesis.txt": b"years of work"}
 
 
 def test_what_a_killed_command_left_of_a_write_is_not_read(inputs, built, tmp_path, monkeypatch):
@@ -256,16 +328,19 @@ def test_a_long_word_does_not_take_its_space_for_each_word(tmp_path):
         ({"largest_part": None, "work": "here"}, "work is used only with largest_part; add it"),
         ({"work": "vqa_mc/work", "output": "vqa_mc"}, "neither it nor the output may be in the other"),
         ({"work": ""}, "neither it nor the output may be in the other"),
-        ({"work": "memory://bench"}, "work=memory://bench: give a folder in the"),
-        ({"work": "memory://me:secret@bench/parts"}, "work: a URL must not hold a user or password"),
+        ({"work": "memory://bench", "output": "memory://bench/vqa_mc"}, "work=memory://bench: give a folder in the"),
+        (
+            {"work": "memory://a/b", "output": "memory://a/b/c"},
+            "neither it nor the output may be in the other",
+        ),
+        ({"output": "memory://me:secret@bench/vqa_mc"}, "output: a URL must not hold a user or password"),
         ({"address": "auto"}, "address is used only with executor ray"),
         (
             {"executor": "ray", "largest_part": None},
             "builds parts of the dataset; add largest_part",
         ),
-        ({"work": "nofs://bench/parts"}, "nofs://bench/parts: Protocol not known"),
-        ({"work": "file:///bench/parts"}, r"work=file:///bench/parts: give a path instead of a URL"),
-        ({"output": "s3://bench/vqa_mc"}, "output=s3://bench/vqa_mc: expected a folder here"),
+        ({"output": "nofs://bench/vqa_mc"}, "nofs://bench/vqa_mc: Protocol not known"),
+        ({"output": "file:///bench/vqa_mc"}, r"output=file:///bench/vqa_mc: give a path instead of a URL"),
     ],
 )
 def test_options_that_do_not_go_together_are_named(options, message, inputs, tmp_path):

@@ -80,3 +80,12 @@ def test_the_output_is_never_in_the_input(inputs, tmp_path, monkeypatch):
         vm.build("triplets", output=tmp_path / "vqa_mc", work="parts", **options)
     assert sorted(inputs["data_dir"].iterdir()) == before
     assert not contains(".", "s3://bucket/vqa_mc")
+
+
+def test_a_source_does_not_replace_others_in_an_object_store(inputs, files):
+    names = ["cocoqa_iou/train-00000-of-00001.parquet", "triplets_qou/train-00000-of-00001.parquet", "README.md"]
+    for name in names:
+        files.pipe_file(f"/both/vqa_mc/{name}", b"another dataset")
+    with pytest.raises(InputError, match=r"memory://both/vqa_mc: holds cocoqa, which triplets would replace; in an"):
+        vm.build("triplets", output="memory://both/vqa_mc", overwrite=True, **inputs)
+    assert len(files.find("/both")) == len(names)
