@@ -112,7 +112,7 @@ def findings(splits: Mapping[str, Split], numbered: Mapping[str, Rows], audited:
             shared = {
                 "image": (own != MISSING) & np.isin(own, others[known]),
                 "image and question": (own != MISSING) & np.isin(pairs(own, rows.questions), both[known]),
-                "question and choices": np.isin(*map(_questions_and_choices, (rows, numbered[name]))),
+                "question and choices": np.isin(_questions_and_choices(rows), _questions_and_choices(numbered[name])),
             }
             for what, where in shared.items():
                 occurs = f"{what} also {'occur' if ' and ' in what else 'occurs'} in the split {name}"
@@ -236,7 +236,8 @@ def possibly_correct(rows: Rows, answers: pa.Array) -> dict[str, Mask]:
     similar, general = np.zeros((2, len(both[0])), np.bool_)
     worded, relations = rows.vocabulary.worded, Relations.of(rows.vocabulary.key_texts)
     used = int(worded.numbers[: worded.starts[len(rows.vocabulary.key_texts)]].max(initial=-1)) + 1  # not of questions
-    with in_python(used <= FEW and worded.lengths[both[0]] @ worded.lengths[both[1]] <= 10 * FEW):
+    n_pairs = int(worded.lengths[both[0]] @ worded.lengths[both[1]])
+    with in_python(max(used, n_pairs // 10) <= FEW):
         scores = word_scores(worded.vocabulary[:used], WUP_THRESHOLD)
         _compare(*both, worded.numbers, worded.starts, scores, relations, similar, general)
     # what the official evaluation treats as the target, and as an annotator's answer

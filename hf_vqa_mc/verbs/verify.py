@@ -87,14 +87,14 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
 
     has_configs = isinstance(settings.dataset, str | Path) and not Path(settings.dataset).is_file()
     if settings.file.name == INVENTORY:
-        config, hashes = _stored_hashes(settings.file, settings.config)
+        name, hashes = _stored_hashes(settings.file, settings.config)
         read_with = dict[str, Any]()
     else:
         stored = read_audit(settings.file)
-        config = settings.config or stored.get("config")
+        name = settings.config or stored.get("config") or ""
         hashes, read_with = stored["certificate"]["splits"], stored["certificate"]["read_with"]
     try:
-        options = BenchmarkOptions(settings.dataset, config if has_configs else None, **read_with)
+        options = BenchmarkOptions(settings.dataset, name or None if has_configs else None, **read_with)
     except TypeError as error:
         raise InputError(f"{settings.file}: settings of another version ({error})") from error
     return VerifyResult(tuple(compare_rows(hashes, split_hashes(load(options, progress)))))

@@ -200,13 +200,15 @@ def run_probes(context: Context, probes: Iterable[Probe]) -> tuple[list[Predicti
         vectors, missing = context.images
         not_run += missing
         wanted = [one for one in wanted if vectors is not None or not one.sees.image]
-    parallel, own, limit = [one for one in wanted if one.one_thread], copy(context), contextlib.nullcontext
-    own.progress = silent
-    if parallel:
-        from hf_vqa_mc.decoys.propensity_model import one_thread as limit
+    parallel = [one for one in wanted if one.one_thread]
+    with contextlib.ExitStack() as limits:
+        if parallel:
+            from hf_vqa_mc.decoys.propensity_model import one_thread
 
-        _ = context.shuffled  # is computed once, before the threads start
-    with limit(), ThreadPoolExecutor(n_threads()) as pool:
+            limits.enter_context(one_thread())
+            _ = context.parts  # drawn once, before the threads start
+        own, pool = copy(context), limits.enter_context(ThreadPoolExecutor(n_threads()))
+        own.progress = silent
         started = {one.name: pool.submit(one.run, own) for one in parallel}
         try:
             for index, probe in enumerate(wanted):
