@@ -304,7 +304,7 @@ def read_plausible(path: Path) -> dict[str, list[str]]:
         listed = given if isinstance(given, list) else [None]
         texts = [answer.get("answer") if isinstance(answer, dict) else answer for answer in listed]
         if not all(isinstance(text, str) and text.strip() for text in texts):
-            raise InputError(f"{location}, field 'answers': expected a list of text, not empty, found {shown(given)}")
+            raise InputError(f"{location}, field 'answers': expected a list of text, none empty, found {shown(given)}")
         answers[question_id] = [str(text).strip() for text in texts]
     if not answers:
         raise InputError(f"plausible answers {path}: no questions; expected {_EXPECTED}")

@@ -277,7 +277,7 @@ def _turns(table: QuestionTable, indices: Ints, bits: NDArray[np.uint64], seed: 
     """Rank of questions, in [0, 1]: even within each answer of a large local group, one rank for a small group."""
     local, answer = (table.rows[name][indices] for name in ("local_group", "answer"))
     cells = pd.Series(bits[indices]).groupby([local, answer])
-    turn = ((cells.rank(method="first") - 0.5) / cells.transform("size")).to_numpy()
+    turn: NDArray[np.float64] = ((cells.rank(method="first") - 0.5) / cells.transform("size")).to_numpy()
     groups = (*table.names["local_group"], "")
     of_group = np.array([SeededRng(seed, name, "type").bits() * 2.0**-64 for name in groups])
     small = np.bincount(local + 1, minlength=len(groups))[local + 1] < SMALL

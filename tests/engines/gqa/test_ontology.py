@@ -118,14 +118,8 @@ def test_an_ontology_holds_together(ontology: Ontology) -> None:
 
 def test_common_things_are_of_the_right_kind(ontology: Ontology) -> None:
     certain = ["apple fruit", "apples fruit", "apple food", "man person", "polar_bear bear", "polar_bear animal"]
-    certain += [
-        "car vehicle",
-        "shirt clothing",
-        "rose flower",
-        "laptop computer",
-        "coffee_table table",
-        "people person",
-    ]
+    certain += ["car vehicle", "shirt clothing", "rose flower", "laptop computer", "coffee_table table"]
+    certain += ["people person"]
     for pair in certain:
         name, category = pair.replace("_", " ").rsplit(" ", 1)
         assert ontology.isa(name, category), pair
@@ -141,16 +135,8 @@ def test_common_things_are_of_the_right_kind(ontology: Ontology) -> None:
 
 
 def test_like_values_are_never_opposites(ontology: Ontology) -> None:
-    alike = [
-        "white beige",
-        "tan brown",
-        "silver gray",
-        "large huge",
-        "wood hardwood",
-        "round circular",
-        "blue dark_blue",
-    ]
-    for pair in alike:
+    alike = ("white beige", "tan brown", "silver gray", "large huge", "round circular", "blue dark_blue")
+    for pair in ("wood hardwood", *alike):
         one, other = (value.replace("_", " ") for value in pair.split())
         assert ontology.alike(one, other) and ontology.alike(other, one), pair
     for pair in ("white black", "red green", "wood metal", "small large", "open closed", "left right", "young old"):
