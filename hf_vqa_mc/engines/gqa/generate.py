@@ -115,6 +115,14 @@ def split_of(image_id: str, seed: int, splits: Mapping[str, float] = SPLITS) -> 
     return list(splits)[-1]
 
 
+PAPER = {
+    "entropy_increase": 0.72,  # Sect. 3.5
+    "vocabulary": 3097,  # Sect. 4.1
+    "answers": 1878,  # Sect. 4.1
+    "questions": 22_669_678,  # Sect. 4.1
+    "balanced_questions": 1_700_000,  # Appendix B
+}
+"""The paper's numbers, for comparison."""
 TYPES = ("structural", "semantic", "detailed")
 
 
@@ -125,6 +133,7 @@ def dataset_statistics(
     rows, answers, kept = table.rows, table.rows["answer"], selected.kept
     yes_no = np.isin(table.names["answer"], YES_NO)[answers]
     return {
+        "paper": PAPER,
         "images": dict(Counter(splits)),
         "all": _part(table, np.ones(len(rows), np.bool_), splits),
         "balanced": _part(table, kept, splits),
