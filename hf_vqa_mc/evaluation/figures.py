@@ -133,18 +133,16 @@ class InputFigures:
         ``variance_within`` the mean over prompts of the unbiased variance, ``agreement`` how often two samples of a
         prompt have the same pick. Source: Miller 2024, Adding Error Bars to Evals (arXiv 2411.00640), on resampling.
         """
-        correct, known, picked = (
-            of.reshape(len(of), -1, done.samples) for of in (self.correct & asked, asked, self.picked)
-        )
+        shape = len(asked), -1, done.samples
+        correct, known = (of.reshape(shape) for of in (self.correct & asked, asked))
         accuracies = correct.sum((0, 1)) / np.maximum(known.sum((0, 1)), 1)
         counts, means = known.sum(2), correct.sum(2) / np.maximum(known.sum(2), 1)
         several = counts > 1
         variances = (means * (1 - means) * counts)[several] / (counts[several] - 1)
         one, other = np.transpose(list(combinations(range(done.samples), 2)))
-        same, both = (
-            of.reshape(len(of), -1)
-            for of in (picked[..., one] == picked[..., other], known[..., one] & known[..., other])
-        )
+        picked, rows = self.picked.reshape(shape), (len(asked), -1)
+        same = (picked[..., one] == picked[..., other]).reshape(rows)
+        both = (known[..., one] & known[..., other]).reshape(rows)
         return {
             "accuracy": accuracies.tolist(),
             "standard_error": float(accuracies.std(ddof=1) / np.sqrt(done.samples)),

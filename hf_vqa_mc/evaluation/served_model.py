@@ -45,7 +45,7 @@ class ServedModel:
             raise MissingExtra("openai", "evaluate") from None
         self.name, self.concurrency, self.max_tokens, self._url = name, concurrency, max_tokens, base_url
         self._errors: Any = openai
-        self._limits: dict[str, int | None] = {"temperature": temperature, "max_tokens": None}
+        self._limits: dict[str, float | None] = {"temperature": temperature, "max_tokens": None}
         self._key = os.environ.get(KEY, "").strip()
         key = self._key or "none"
         self._client: Any = openai.OpenAI(base_url=base_url, api_key=key, timeout=TIMEOUT, max_retries=RETRIES)

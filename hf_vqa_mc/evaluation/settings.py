@@ -90,7 +90,7 @@ class EvaluateSettings(ModelOptions, BenchmarkOptions):
         panel=ADVANCED,
     )
     samples: int = option(
-        "Number of times that each prompt is asked, to report how far the answers vary.",
+        "Number of texts that are generated per prompt, to report how far the answers vary.",
         default=1,
         check=AT_LEAST_ONE,
         panel=ADVANCED,
