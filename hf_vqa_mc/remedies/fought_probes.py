@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from hf_vqa_mc.audits.probes.models import pairwise_weights
 from hf_vqa_mc.audits.rows import Rows
@@ -187,7 +188,7 @@ class FoughtProbes:
         some = {name: np.where(valid, scores, 0) for name, scores in found.items()}
         return {name: np.where(valid, one - one.sum(axis=1, keepdims=True) / sizes, 0) for name, one in some.items()}
 
-    def _sparse(self, dense: Columns, texts: Int32s, asked: Int32s, question: bool) -> Any:  # noqa: ANN401
+    def _sparse(self, dense: NDArray[np.floating], texts: Int32s, asked: Int32s, question: bool) -> Any:  # noqa: ANN401
         """A sparse matrix (rows * choices, columns) of dense columns and hashed words."""
         words = self._forms.hashed_words(texts, asked, question, HASHED)
         flat = scipy.sparse.csr_matrix(dense.reshape(-1, dense.shape[2]))
