@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from hf_vqa_mc.scoring.multiple_choice import mc_accuracy as mc_accuracy
     from hf_vqa_mc.scoring.scheme import Scheme as Scheme
     from hf_vqa_mc.scoring.tdiuc import also_absurd as also_absurd
-    from hf_vqa_mc.scoring.tdiuc import in_tail as in_tail
     from hf_vqa_mc.scoring.tdiuc import tdiuc_mpt as tdiuc_mpt
     from hf_vqa_mc.scoring.wu_palmer_sets import wups as wups
 
@@ -34,7 +33,7 @@ SCHEMES: "Listing[Scheme]" = Listing(
 )
 """All schemes by name; each module declares a ``SCHEME``."""
 
-_PUBLIC = {**_MODULES, "Scheme": "scheme", "also_absurd": "tdiuc", "in_tail": "tdiuc"}
+_PUBLIC = {**_MODULES, "Scheme": "scheme", "also_absurd": "tdiuc"}
 __all__ = ["SCHEMES", *sorted(_PUBLIC)]
 
 __getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -286,12 +286,6 @@ def _scores(columns: Columns, rows: list[int], k: int) -> Floats:
     return scores
 
 
-def _run(matched: Matched) -> Mapping[str, Any]:
-    if matched.annotations.set_ids is None:
-        raise InputError(f"{SCHEME.name} needs set_id; {matched.annotations.location} has no row with one")
-    return SCHEME.call(matched)
-
-
 def _table(result: Mapping[str, Any], matched: Matched) -> ScoreTable:
     kinds: Mapping[str, Any] = result["per_kind"]
     groups = {f"{kind}: {counted(of['sets'], 'set')}": of for kind, of in kinds.items()}
@@ -319,6 +313,5 @@ SCHEME = Scheme(
     is_default=lambda annotations: annotations.set_ids is not None and annotations.set_kinds is not None,
     takes_indices=True,
     one_prediction=True,
-    run=_run,
     show=_table,
 )

@@ -20,7 +20,7 @@ NEEDED = {
     "gold": "one correct answer per question; the {} of {} have no multiple_choice_answer",
     "labels": "choices; the {} of {} have none",
 }
-"""What a scheme needs, by the column of annotations that it compares predictions with."""
+"""What a scheme needs, by the column of annotations."""
 _RECORD_FIELDS = {"gold": "answer", "image_ids": "imageId", "question_ids": "question_id"}
 """Columns that are fields of GQA's records."""
 
@@ -211,8 +211,13 @@ class Scheme:
 
     def misfit(self, annotations: Annotations) -> str:
         """Why annotations of a supported kind cannot be scored, "" if they can."""
-        needed = NEEDED[self.references].format(annotations.kind.description, annotations.location)
-        return f"{self.name} needs {needed}" if annotations.column(self.references) is None else ""
+        arguments = inspect.signature(self.function).parameters
+        needed = [name for name in self.columns if arguments[name].default is inspect.Parameter.empty]
+        for name in (self.references, *needed):
+            if annotations.column(name) is None:
+                what = NEEDED.get(name, f"{name}; the {{}} of {{}} have none")
+                return f"{self.name} needs {what.format(annotations.kind.description, annotations.location)}"
+        return ""
 
 
 def warn_of_letter_case(pairs: Iterable[tuple[Answer | None, str]]) -> None:

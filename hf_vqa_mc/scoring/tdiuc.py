@@ -1,15 +1,14 @@
 """TDIUC's mean per type (MPT) of Kafle and Kanan 2017: every question type counts the same, however frequent."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.scoring.inputs import ANSWER_VOCABULARY, QUESTIONS
 from hf_vqa_mc.scoring.official import prediction_file
-from hf_vqa_mc.scoring.questions import Column, Columns, as_list, is_whole
+from hf_vqa_mc.scoring.questions import Column, Columns, as_list
 from hf_vqa_mc.scoring.scheme import TDIUC, Matched, Scheme, warn_of_letter_case
 from hf_vqa_mc.scoring.statistics import Accuracy, accuracy, numbered
 from hf_vqa_mc.scoring.table import ScoreTable, line
@@ -133,22 +132,6 @@ def also_absurd(questions: Column, question_types: Column) -> list[bool]:
     texts, types = columns.texts("questions"), columns.groups("question_types") or []
     absurd = {text for text, kind in zip(texts, types, strict=True) if kind == ABSURD}
     return [kind != ABSURD and text in absurd for text, kind in zip(texts, types, strict=True)]
-
-
-def in_tail(references: Column, fewer_than: int = TAIL_BELOW) -> list[bool]:
-    """Mask of the questions of TDIUC-Tail: those whose right answer occurs fewer than 1000 times in the whole set.
-
-    Raises:
-        InputError: names the question and the field.
-
-    >>> in_tail(["yes", "yes", "no"], fewer_than=2)
-    [False, False, True]
-    """
-    if not is_whole(fewer_than):
-        raise InputError(f"fewer_than is {shown(fewer_than)}, expected a whole number")
-    golds = Columns({"references": references}).texts("references")
-    seen = Counter(golds)
-    return [seen[gold] < fewer_than for gold in golds]
 
 
 def _known_golds(

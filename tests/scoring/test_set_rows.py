@@ -68,7 +68,9 @@ def test_rows_without_sets_have_the_usual_metric_alone(change):
     rows = dataset([{**row, "set_ids": "", "set_kinds": ""} for row in ROWS])
     rows = rows.remove_columns(["set_id", "set_kind"]) if change == "no column" else rows
     assert list(score(predictions(), rows).results) == ["mc_accuracy"]
-    with pytest.raises(InputError, match="set_accuracy needs set_id; dataset, test has no row with one"):
+    with pytest.raises(
+        InputError, match="set_accuracy needs set_ids; the multiple-choice rows of dataset, test have none"
+    ):
         score(predictions(), rows, metric=["set_accuracy"])
 
 

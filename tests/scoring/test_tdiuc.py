@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.scoring.tdiuc import also_absurd, in_tail, tdiuc_mpt
+from hf_vqa_mc.scoring.tdiuc import also_absurd, tdiuc_mpt
 from tests.scoring.literal_tdiuc import literal_tdiuc
 
 TEXT = st.sampled_from(["yes", "Yes", "no", "two", "a\0", "a", "", "None"]) | st.text(max_size=2)
@@ -46,11 +46,6 @@ def test_real_questions_also_absurd_elsewhere_have_an_accuracy_of_their_own():
     assert flags == [True, False, False, False]
     result = tdiuc_mpt(["red", "no", "red", "yes"], ["red", "none", "blue", "no"], types, absurd_questions=flags)
     assert result["accuracy_also_absurd"] == 1.0
-
-
-def test_the_tail_is_made_of_answers_seen_fewer_than_a_thousand_times():
-    answers = ["often"] * 1000 + ["rare"] * 999
-    assert in_tail(answers) == [False] * 1000 + [True] * 999
 
 
 @pytest.mark.parametrize(
