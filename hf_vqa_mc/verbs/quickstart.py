@@ -8,8 +8,8 @@ from typing import Any
 
 from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.options import option, overwrite_option, settings
+from hf_vqa_mc.result import Frame, Report, Result, frame_of, verb
 from hf_vqa_mc.text.counted import percent
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
@@ -108,10 +108,7 @@ class QuickstartResult(Result):
 
 @verb(QuickstartSettings, "vqa-mc quickstart --output vqa_mc")
 def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
-    """Build, count and audit.
-
-    Returns:
-        The dataset, accuracies of blind heuristics on it, and the audit's report.
+    """The dataset, accuracies of blind heuristics on it, and the audit's report.
 
     Raises:
         MissingExtra: the package easy-vqa is not installed.

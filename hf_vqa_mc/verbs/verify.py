@@ -1,14 +1,15 @@
 """``hf_vqa_mc.verify`` and ``vqa-mc verify``: recompute row hashes or an audit, and compare them with a file."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import FOLDER, option, settings, verb
-from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of
+from hf_vqa_mc.options import FOLDER, option, settings
+from hf_vqa_mc.result import FAILED, TableResult, verb
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
@@ -36,54 +37,14 @@ class VerifySettings:
     probes: bool = option("Recompute trained probes; without them only what is exact.", default=True)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VerifyResult(Result):
-    """The checks of a file."""
-
-    checks: "tuple[Check, ...]"
-
-    @property
-    def changed(self) -> "list[Check]":
-        """The checks that failed."""
-        from hf_vqa_mc.audits.comparison import Status
-
-        return [check for check in self.checks if check.status is Status.CHANGED]
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """3 if a check failed."""
-        return FAILED if self.changed else 0
-
-    def report(self) -> Report:
-        """A line per check, and the conclusion."""
-        from hf_vqa_mc.audits.comparison import Status
-
-        yield from (check.line for check in self.checks)
-        made = counted(sum(check.status in (Status.SAME, Status.CHANGED) for check in self.checks), "check")
-        skipped = sum(check.status is Status.NOT_COMPARED for check in self.checks)
-        outcome = f"NOT VERIFIED: {len(self.changed)} of {made} failed" if self.changed else f"verified: {made}"
-        yield f"{outcome}; {skipped:,} not compared" if skipped else outcome
-
-    def to_dict(self) -> dict[str, Any]:
-        """Whether it is verified, and each check."""
-        return {"verified": not self.changed, "checks": [vars(check) for check in self.checks]}
-
-    def to_pandas(self) -> Frame:
-        """One row per check: what, status, detail."""
-        return frame_of(self.to_dict()["checks"], columns=["what", "status", "detail"])
-
-
 @verb(
     VerifySettings,
     "vqa-mc verify vqa_mc_audit/benchmark.csv/audit.json benchmark.csv",
     "vqa-mc verify audit.json NAMESPACE/benchmark@v1.0 --no-probes",
     "vqa-mc verify vqa_mc/statistics.json NAMESPACE/vqa_mc cocoqa_iou_qou",
 )
-def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
-    """Verify an audit, or the rows of a built dataset.
-
-    Returns:
-        The checks.
+def verify(settings: VerifySettings, progress: Progress) -> TableResult:
+    """Whether the file is verified, and its checks; `to_pandas` has a row per check.
 
     Raises:
         InputError: the file or the dataset cannot be read.
@@ -98,7 +59,7 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     if settings.file.name == INVENTORY:
         name, hashes = _stored_hashes(settings.file, settings.config)
         built = load(BenchmarkOptions(settings.dataset, name if has_configs else None), progress)
-        return VerifyResult(tuple(compare_rows(hashes, split_hashes(built))))
+        return _result(compare_rows(hashes, split_hashes(built)))
     stored = read_audit(settings.file)
     config = settings.config or (stored.get("config") if has_configs else None)
     made = stored["certificate"]
@@ -113,10 +74,25 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
     benchmark = load(options, progress)
     rows = compare_rows(made["splits"], split_hashes(benchmark))
     if any(check.status is Status.CHANGED for check in rows):
-        return VerifyResult(tuple(rows))
+        return _result(rows)
     from hf_vqa_mc.audits.auditing import audit  # slow to import
 
-    return VerifyResult(tuple(compare(stored, audit(benchmark, probes, progress).as_json())))
+    return _result(compare(stored, audit(benchmark, probes, progress).as_json()))
+
+
+def _result(checks: "Iterable[Check]") -> TableResult:
+    """A line per check, and the conclusion; the exit code is 3 if a check failed."""
+    from hf_vqa_mc.audits.comparison import Status
+
+    found = list(checks)
+    counts = Counter(check.status for check in found)
+    failed, skipped = counts[Status.CHANGED], counts[Status.NOT_COMPARED]
+    made = counted(counts[Status.SAME] + failed, "check")
+    outcome = f"NOT VERIFIED: {failed} of {made} failed" if failed else f"verified: {made}"
+    lines = [*(check.line for check in found), f"{outcome}; {skipped:,} not compared" if skipped else outcome]
+    rows = list(map(vars, found))
+    figures = {"verified": not failed, "checks": rows}
+    return TableResult(lines, figures, rows, ["what", "status", "before", "now"], FAILED if failed else 0)
 
 
 def _stored_hashes(path: Path, config: str | None) -> tuple[str, dict[str, Any]]:
