@@ -45,7 +45,8 @@ class PreviewResult(OutputResult):
         yield from (f"wrote {path}" for path in self.written)
         yield from self.notes
         for question_id, reason in list(self.unreadable.items())[:1]:
-            number = f"{len(self.unreadable):,} of {len(self.examples):,} images cannot be shown"
+            images = "videos" if reason.startswith("the rows name videos") else "images"
+            number = f"{len(self.unreadable):,} of {len(self.examples):,} {images} cannot be shown"
             yield f"{number}, for example that of question {question_id}: {reason}"
         if self.written:
             return

@@ -112,9 +112,10 @@ def study_serve(settings: StudyServeSettings, progress: Progress) -> TableResult
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             server.serve_forever()
-        lines = [f"{name}: {done:,} of {wanted:,} answers" for name, (done, wanted) in study.progress()]
-        rows = [{"condition": name, "answers": done, "wanted": wanted} for name, (done, wanted) in study.progress()]
-        return TableResult(lines, {row.pop("condition"): row for row in map(dict, rows)}, rows)
+        counts = study.progress()
+        lines = [f"{name}: {done:,} of {wanted:,} answers" for name, (done, wanted) in counts.items()]
+        figures = {name: {"answers": done, "wanted": wanted} for name, (done, wanted) in counts.items()}
+        return TableResult(lines, figures, [{"condition": name, **one} for name, one in figures.items()])
 
 
 @settings
