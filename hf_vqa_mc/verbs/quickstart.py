@@ -137,9 +137,9 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
             figures[name] = _blind_rules(built, name)
             progress("scoring blind heuristics", len(figures), len(built.configs) - 1)
     progress("auditing random decoys", 0, 1)
-    report = _report_folder(built.output)
-    given = {"probe_rows": PROBE_ROWS, "output": report, "overwrite": settings.overwrite}
-    audited = audit.verb.run(AuditSettings(str(built.output), AUDITED, **given), silent)
+    report, overwrite = _report_folder(built.output), settings.overwrite
+    to_audit = AuditSettings(str(built.output), AUDITED, probe_rows=PROBE_ROWS, output=report, overwrite=overwrite)
+    audited = audit.verb.run(to_audit, silent)
     progress("auditing random decoys", 1, 1)
     return QuickstartResult(settings, built, figures, audited.written[0])
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.cli import main
 from hf_vqa_mc.text.counted import percent
 from hf_vqa_mc.verbs.audit import AuditSettings
 from tests.cli import small_easy_vqa
@@ -23,7 +22,7 @@ CONFIGS = [*OPEN, CLOSED]
 
 
 @pytest.fixture
-def quickstart(monkeypatch, capsys, tmp_path):
+def quickstart(vqa_mc, monkeypatch, tmp_path):
     """Runs it on a small easy-VQA, with an audit that counts only; exit code, stdout and stderr."""
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
@@ -31,14 +30,7 @@ def quickstart(monkeypatch, capsys, tmp_path):
     monkeypatch.delitem(sys.modules, "easy_vqa", raising=False)  # another test may have imported the real one
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.AuditSettings", partial(AuditSettings, probes=False))
-
-    def quickstart(*options):
-        monkeypatch.setattr(sys, "argv", ["vqa-mc", "quickstart", *map(str, options)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return quickstart
+    return partial(vqa_mc, "quickstart")
 
 
 def printed_commands(out):
