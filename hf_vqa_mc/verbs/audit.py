@@ -65,10 +65,13 @@ def audit(settings: AuditSettings, progress: Progress) -> "AuditResult":
     Raises:
         InputError: the benchmark, word vectors or features cannot be used.
     """
-    from hf_vqa_mc.audits.comparison import read_audit
     from hf_vqa_mc.data.reading import load
 
-    earlier = None if settings.against is None else read_audit(settings.against)
+    earlier = None
+    if settings.against is not None:
+        from hf_vqa_mc.audits.comparison import read_audit
+
+        earlier = read_audit(settings.against)
     benchmark = load(settings, progress)
     from hf_vqa_mc.audits.auditing import audit as audit_benchmark  # slow to import
     from hf_vqa_mc.report.audit import AuditResult
