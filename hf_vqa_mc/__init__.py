@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.evaluate import evaluate as evaluate
     from hf_vqa_mc.verbs.export import export as export
     from hf_vqa_mc.verbs.features import features as features
-    from hf_vqa_mc.verbs.generate_complementary import generate_complementary as generate_complementary
-    from hf_vqa_mc.verbs.generate_gqa import generate_gqa as generate_gqa
-    from hf_vqa_mc.verbs.generate_tdiuc import generate_tdiuc as generate_tdiuc
+    from hf_vqa_mc.verbs.generate import generate_complementary as generate_complementary
+    from hf_vqa_mc.verbs.generate import generate_gqa as generate_gqa
+    from hf_vqa_mc.verbs.generate import generate_tdiuc as generate_tdiuc
     from hf_vqa_mc.verbs.judge import judge as judge
     from hf_vqa_mc.verbs.lint import lint as lint
     from hf_vqa_mc.verbs.predict import predict as predict
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from hf_vqa_mc.verbs.quickstart import quickstart as quickstart
     from hf_vqa_mc.verbs.remedy import remedy as remedy
     from hf_vqa_mc.verbs.score import score as score
-    from hf_vqa_mc.verbs.study_create import study_create as study_create
-    from hf_vqa_mc.verbs.study_results import study_results as study_results
-    from hf_vqa_mc.verbs.study_serve import study_serve as study_serve
+    from hf_vqa_mc.verbs.study import study_create as study_create
+    from hf_vqa_mc.verbs.study import study_results as study_results
+    from hf_vqa_mc.verbs.study import study_serve as study_serve
     from hf_vqa_mc.verbs.survey import survey as survey
     from hf_vqa_mc.verbs.train import train as train
     from hf_vqa_mc.verbs.transfer import transfer as transfer
@@ -52,7 +52,7 @@ _PUBLIC = {
     "read_benchmark": "data",
     "register": "dataset.builder",
     "with_images": "data.stored_images",
-    **{verb: f"verbs.{verb}" for verb in VERBS},
+    **{verb: f"verbs.{verb.partition('_')[0]}" for verb in VERBS},
 }
 __all__ = sorted(_PUBLIC)
 

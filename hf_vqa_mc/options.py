@@ -1,27 +1,20 @@
 """Settings dataclasses: one declaration of an option serves the Python function, the command line and config files.
 
-A verb (``audit``, ``build`` ...) has one frozen dataclass whose fields are made with `option`. `verb` turns it and a
-function of its instance into the public function; ``cli.command`` turns the same dataclass into a command.
+A verb (``audit``, ``build`` ...) has one frozen dataclass whose fields are made with `option`. ``result.verb`` makes a
+public function of it and of a function of its instance; ``cli.command`` turns the same dataclass into a command.
 """
 
 import contextlib
-import inspect
 import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Union, cast, dataclass_transform, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
-from hf_vqa_mc.errors import InputError, python_names, shown, unknown_name
-from hf_vqa_mc.io.packed import reading
-from hf_vqa_mc.io.progress import Progress, interactive_progress
+from hf_vqa_mc.errors import InputError, shown, unknown_name
+from hf_vqa_mc.io.outputs import FolderKind, check_output_files, check_report_folder
 
-P = ParamSpec("P")
-S = TypeVar("S")
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 
 Check = tuple[str, Callable[[Any], bool]]
@@ -59,6 +52,10 @@ class Spec:
     """separator of a tuple's elements in one text: ``--variants iou,qou``"""
     cli_default: Any = None
     """default of the command if Python's is None, such as an output folder; a value or a function of given options"""
+    formats: tuple[str, ...] | None = None
+    """suffixes of a file that the verb writes, () for any; None if the option names no such file"""
+    folder: FolderKind | None = None
+    """the kind of folder that the verb writes"""
 
 
 def option(
@@ -82,6 +79,13 @@ def option(
     return field(**given, kw_only=kw_only, metadata={"spec": Spec(help, **spec)})
 
 
+def output_file(help: str, *formats: str, **spec: Any) -> Any:  # noqa: ANN401  as `option`
+    """The option of a file to write, by default none, with one of these suffixes if there are any."""
+    if formats:
+        spec["check"] = (f"a file with one of the suffixes {', '.join(formats)}", lambda path: path.suffix in formats)
+    return option(help, default=None, formats=formats, **spec)
+
+
 def overwrite_option() -> Any:  # noqa: ANN401  as `option`
     """The option of verbs that replace files; those that resume their output do not have it."""
     return option(
@@ -90,7 +94,7 @@ def overwrite_option() -> Any:  # noqa: ANN401  as `option`
     )
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, output_file))
 def settings(kind: type[T]) -> type[T]:
     """Make a class of `option` fields a frozen dataclass with keyword-only fields, validated by `check_options`."""
     if not hasattr(kind, "__post_init__"):
@@ -139,6 +143,36 @@ def check_options(settings: Any, inputs: bool = False) -> None:  # noqa: ANN401 
             value = [f"{key}={each}" for key, each in value.items()] if isinstance(value, Mapping) else value
             plain = " ".join(map(str, value)) if isinstance(value, tuple | list) else value
             raise InputError(f"{flag_of(one)} {plain}: expected {check[0]}")
+
+
+MAY_HOLD_OUTPUTS = ("images", "official")
+"""Options of folders into which outputs may be written."""
+
+
+def input_paths(settings: Any) -> list[Path]:  # noqa: ANN401  any settings dataclass
+    """The files and folders that a verb reads, which outputs must not replace, nor be in them."""
+    found: list[Path] = []
+    for one in fields(settings):
+        is_output = spec_of(one).formats is not None or spec_of(one).folder is not None
+        if is_output or one.name in MAY_HOLD_OUTPUTS or (one.kw_only and "Path" not in str(one.type)):
+            continue
+        value = getattr(settings, one.name)
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+        found += [Path(each) for each in values if isinstance(each, str | Path) and Path(each).exists()]
+    return found
+
+
+def check_outputs(settings: Any) -> None:  # noqa: ANN401  any settings dataclass
+    """Raise InputError unless all outputs can be written without a loss: new or with ``overwrite``, and no input."""
+    inputs, overwrite = input_paths(settings), getattr(settings, "overwrite", False)
+    files: dict[str, Path | None] = {}
+    for one in fields(settings):
+        spec, path = spec_of(one), getattr(settings, one.name)
+        if spec.formats is not None:
+            files[flag_of(one)] = path
+        if spec.folder is not None and path is not None:
+            check_report_folder(path, spec.folder, flag_of(one), inputs, overwrite)
+    check_output_files(files, inputs, overwrite)
 
 
 def converted(one: "Field[Any]", value: Any) -> Any:  # noqa: ANN401  any setting
@@ -244,80 +278,3 @@ class ExecutorOptions:
 def listed_options(settings: type) -> "list[Field[Any]]":
     """The fields of a settings dataclass as help and documentation list them: those of the panel `ADVANCED` last."""
     return sorted(fields(settings), key=lambda one: spec_of(one).panel == ADVANCED)
-
-
-@dataclass(frozen=True, eq=False)
-class Verb:
-    """A verb of Python and the command line."""
-
-    name: str
-    """name of the Python function and the command (``generate_gqa``: ``generate gqa``)"""
-    settings: type
-    run: Callable[[Any, Progress], Any]
-    examples: tuple[str, ...]
-    settings_file: bool = False
-    """whether ``--settings FILE`` reads settings from YAML"""
-
-    @property
-    def summary(self) -> str:
-        """Description from the docstring of the settings."""
-        return (inspect.getdoc(self.settings) or "").partition("Raises:")[0].rstrip()
-
-
-class PublicFunction(Protocol[P, R_co]):
-    """A function of the package that is also a command."""
-
-    verb: Verb
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Takes the fields of the settings."""
-
-
-def verb(
-    settings: Callable[P, S], *examples: str, settings_file: bool = False
-) -> Callable[[Callable[[S, Progress], R]], PublicFunction[P, R]]:
-    """Make a public function of one that takes settings and progress: its arguments are the fields of the settings.
-
-    Its docstring has the sections ``Returns`` and ``Raises``.
-
-    Args:
-        settings: dataclass whose docstring describes the verb.
-        examples: command lines.
-        settings_file: whether the command also reads a YAML file of settings.
-    """
-
-    def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
-        def reported(made: S, progress: Progress) -> R:
-            check_options(made, inputs=True)
-            with reading(progress):
-                return run(made, progress)
-
-        @wraps(run)
-        def function(*args: P.args, **kwargs: P.kwargs) -> R:
-            known = inspect.signature(settings)
-            if unknown := next((name for name in kwargs if name not in known.parameters), None):
-                within = [one.name for one in fields(declared.settings) if f"{unknown}=" in spec_of(one).help]
-                why = f"unknown argument {unknown!r}; give {within[0]}={{{unknown!r}: ...}}" if within else ""
-                raise TypeError(f"{run.__name__}(): {why or unknown_name('argument', unknown, known.parameters)}")
-            known.bind(*args, **kwargs)  # names a missing argument
-            try:
-                with interactive_progress() as progress:
-                    return reported(settings(*args, **kwargs), progress)
-            except InputError as error:
-                every = fields(declared.settings)
-                flags = {flag_of(one): f"{one.name}=True" if one.type is bool else one.name for one in every}
-                error.args = (python_names(str(error), flags),)
-                raise
-
-        declared = Verb(run.__name__, settings, reported, examples, settings_file)  # type: ignore[arg-type]
-        arguments = [f"    {one.name}: {spec_of(one).help}" for one in listed_options(declared.settings)]
-        sections = (inspect.getdoc(run) or "").partition("\n\n")[2]
-        function.__doc__ = "\n\n".join(filter(None, [declared.summary, "\n".join(["Args:", *arguments]), sections]))
-        returns = inspect.signature(run).return_annotation
-        signature = inspect.signature(settings).replace(return_annotation=returns)
-        function.__signature__ = signature  # type: ignore[attr-defined]
-        function.verb = declared  # type: ignore[attr-defined]
-        del function.__wrapped__
-        return cast(PublicFunction[P, R], function)
-
-    return decorated

@@ -1,19 +1,31 @@
-"""The result of every verb: printable in terminals and notebooks, convertible to a table and a dictionary."""
+"""Verbs: public functions that are also commands, and their results, printable in terminals and notebooks."""
 
+import inspect
 import io
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import wraps
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
-from hf_vqa_mc.errors import printable, python_names
+from hf_vqa_mc.errors import InputError, printable, python_names, unknown_name
+from hf_vqa_mc.io.outputs import check_output_file, check_report_folder
+from hf_vqa_mc.io.packed import reading
+from hf_vqa_mc.io.progress import Progress, interactive_progress
+from hf_vqa_mc.options import check_options, check_outputs, flag_of, input_paths, listed_options, spec_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderableType
+
+P = ParamSpec("P")
+S = TypeVar("S")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 Report: TypeAlias = "Iterator[RenderableType | Step]"
 Frame: TypeAlias = "pd.DataFrame"
@@ -76,13 +88,11 @@ class Result(ABC):
     def to_pandas(self) -> Frame:
         """The main table, one row per item."""
 
-    @property
-    def _inputs(self) -> Iterable[Path]:
-        """Files and folders that were read, which `save` does not replace: those of the settings, if there are any."""
-        paths: Iterable[Path] = getattr(getattr(self, "settings", None), "paths", ())
-        return paths
+    def _files(self) -> dict[str, bytes]:
+        """The files of the result by name, if it is saved to a folder."""
+        raise NotImplementedError
 
-    def _content(self, path: Path) -> bytes:
+    def _content(self, suffix: str) -> bytes:
         """The content of a file of the result; the figures as JSON, unless a subclass has formats by suffix."""
         from hf_vqa_mc.io.atomic import json_bytes
 
@@ -102,12 +112,19 @@ class Result(ABC):
             InputError: the path is another program's file or folder.
             OSError: the disk is full or read-only; existing files are unchanged.
         """
-        from hf_vqa_mc.io.atomic import write_bytes
-        from hf_vqa_mc.io.outputs import check_output_file
+        from hf_vqa_mc.io.atomic import publish, staged_files, write_bytes
 
-        check_output_file(Path(path), "path", self._inputs, overwrite)
-        write_bytes(Path(path), self._content(Path(path)), overwrite)
-        return [Path(path)]
+        path, settings = Path(path), getattr(self, "settings", None)
+        inputs = input_paths(settings) if settings else ()
+        output = next((spec_of(one) for one in fields(settings) if one.name == "output"), None) if settings else None
+        if output and output.folder:
+            check_report_folder(path, output.folder, "path", inputs, overwrite)
+            return publish(staged_files(path, output.folder, self._files(), overwrite))
+        if output and output.check and not output.check[1](path):
+            raise InputError(f"path {path}: expected {output.check[0]}")
+        check_output_file(path, "path", inputs, overwrite)
+        write_bytes(path, self._content(path.suffix), overwrite)
+        return [path]
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         yield from self._printed(lambda text: text, lambda step: step.command)
@@ -148,16 +165,39 @@ class Result(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class TableResult(Result):
+    """A result that is complete when it is made."""
+
+    lines: Sequence[Any]  #: what is printed, as `report`
+    figures: dict[str, Any]
+    rows: Any  #: the main table, as `frame_of` or an Arrow table
+    columns: Sequence[str] | None = None  #: of the main table, if the rows are lists or may be empty
+    exit_code: int = 0
+
+    def report(self) -> Report:
+        """The lines."""
+        yield from self.lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures; fractions, not percent."""
+        return self.figures
+
+    def to_pandas(self) -> Frame:
+        """The main table."""
+        return self.rows.to_pandas() if hasattr(self.rows, "to_pandas") else frame_of(self.rows, self.columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class OutputResult(Result):
     """The result of a verb that writes it to the option ``output``, if that is given."""
 
+    settings: Any
     written: tuple[Path, ...] = field(default=(), kw_only=True)  #: the files
 
-    def saved(self, settings: Any) -> Self:  # noqa: ANN401  of any verb
-        """This result after it was written to the ``output`` of the settings, if there is one."""
-        if settings.output is None:
-            return self
-        return replace(self, written=tuple(self.save(settings.output, getattr(settings, "overwrite", False))))
+    def _save(self) -> Iterable[Path]:
+        """Write the result to the outputs of the settings; the files."""
+        output = self.settings.output
+        return () if output is None else self.save(output, getattr(self.settings, "overwrite", False))
 
 
 def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None = None) -> Frame:  # noqa: ANN401
@@ -165,3 +205,83 @@ def frame_of(rows: Any, columns: Sequence[str] | None = None, dtype: type | None
     import pandas as pd
 
     return pd.DataFrame(rows, columns=columns, dtype=dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Verb:
+    """A verb of Python and the command line."""
+
+    name: str
+    """name of the Python function and the command (``generate_gqa``: ``generate gqa``)"""
+    settings: type
+    run: Callable[[Any, Progress], Any]
+    examples: tuple[str, ...]
+    settings_file: bool = False
+    """whether ``--settings FILE`` reads settings from YAML"""
+
+    @property
+    def summary(self) -> str:
+        """Description from the docstring of the settings."""
+        return (inspect.getdoc(self.settings) or "").partition("Raises:")[0].rstrip()
+
+
+class PublicFunction(Protocol[P, R_co]):
+    """A function of the package that is also a command."""
+
+    verb: Verb
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Takes the fields of the settings."""
+
+
+def verb(
+    settings: Callable[P, S], *examples: str, settings_file: bool = False
+) -> Callable[[Callable[[S, Progress], R]], PublicFunction[P, R]]:
+    """Make a public function of one that takes settings and progress: its arguments are the fields of the settings.
+
+    Its docstring begins with what it returns, followed by the section ``Raises``.
+
+    Args:
+        settings: dataclass whose docstring describes the verb.
+        examples: command lines.
+        settings_file: whether the command also reads a YAML file of settings.
+    """
+
+    def decorated(run: Callable[[S, Progress], R]) -> PublicFunction[P, R]:
+        def reported(made: S, progress: Progress) -> R:
+            check_options(made, inputs=True)
+            check_outputs(made)
+            with reading(progress):
+                done = run(made, progress)
+                return replace(done, written=tuple(done._save())) if isinstance(done, OutputResult) else done
+
+        @wraps(run)
+        def function(*args: P.args, **kwargs: P.kwargs) -> R:
+            known = inspect.signature(settings)
+            if unknown := next((name for name in kwargs if name not in known.parameters), None):
+                within = [one.name for one in fields(declared.settings) if f"{unknown}=" in spec_of(one).help]
+                why = f"unknown argument {unknown!r}; give {within[0]}={{{unknown!r}: ...}}" if within else ""
+                raise TypeError(f"{run.__name__}(): {why or unknown_name('argument', unknown, known.parameters)}")
+            known.bind(*args, **kwargs)  # names a missing argument
+            try:
+                with interactive_progress() as progress:
+                    return reported(settings(*args, **kwargs), progress)
+            except InputError as error:
+                every = fields(declared.settings)
+                flags = {flag_of(one): f"{one.name}=True" if one.type is bool else one.name for one in every}
+                error.args = (python_names(str(error), flags),)
+                raise
+
+        declared = Verb(run.__name__, settings, reported, examples, settings_file)  # type: ignore[arg-type]
+        arguments = [f"    {one.name}: {spec_of(one).help}" for one in listed_options(declared.settings)]
+        returns, _, errors = (inspect.getdoc(run) or "").partition("\n\nRaises:")
+        sections = [declared.summary, "\n".join(["Args:", *arguments]), f"Returns:\n{indent(returns, '    ')}"]
+        function.__doc__ = "\n\n".join([*sections, f"Raises:{errors}"] if errors else sections)
+        annotation = inspect.signature(run).return_annotation
+        signature = inspect.signature(settings).replace(return_annotation=annotation)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        function.verb = declared  # type: ignore[attr-defined]
+        del function.__wrapped__
+        return cast(PublicFunction[P, R], function)
+
+    return decorated

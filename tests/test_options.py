@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli.command import command
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, check_options, option, settings, subset, verb
-from hf_vqa_mc.result import Result, Step
+from hf_vqa_mc.options import ADVANCED, AT_LEAST_ONE, check_options, option, settings, subset
+from hf_vqa_mc.result import Result, Step, verb
 from hf_vqa_mc.verbs import VERBS
 
 
@@ -74,11 +74,7 @@ class Painted(Result):
 
 @verb(PaintSettings, "vqa-mc paint house", settings_file=True)
 def paint(settings: PaintSettings, progress) -> Painted:
-    """Paint.
-
-    Returns:
-        What was painted.
-    """
+    """What was painted."""
     progress("painting", 1, 1)
     return Painted(settings)
 
@@ -115,7 +111,7 @@ def test_the_function_has_the_fields_as_arguments_and_documents_them():
     assert parameters["thing"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert parameters["coats"].kind is inspect.Parameter.KEYWORD_ONLY and parameters["coats"].default == 1
     assert paint.__name__ == "paint"
-    for expected in ("Paint something.", "In any colour.", "    coats: Coats of paint.", "Returns:"):
+    for expected in ("Paint something.", "In any colour.", "    coats: Coats of paint.", "Returns:\n    What"):
         assert expected in paint.__doc__
     assert paint.__doc__.count("Raises:") == 0  # paint raises nothing
 

@@ -56,7 +56,7 @@ class Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  a command or a group
         if isinstance(verb := self.data[name], str):
-            function = getattr(import_module(f"hf_vqa_mc.verbs.{verb}"), verb)
+            function = getattr(import_module("hf_vqa_mc"), verb)
             alone, panel = typer.Typer(add_completion=False), PANEL_OF.get(name)
             alone.command(name, cls=Command, rich_help_panel=panel)(with_exit_code(command(function.verb)))
             self.data[name] = typer.main.get_command(alone)

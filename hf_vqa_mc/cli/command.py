@@ -13,7 +13,8 @@ import typer
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import is_first_process, steps_on_stderr
-from hf_vqa_mc.options import Verb, default_of, flag_of, inner_type, listed_options, read_settings_file, spec_of
+from hf_vqa_mc.options import default_of, flag_of, inner_type, listed_options, read_settings_file, spec_of
+from hf_vqa_mc.result import Verb
 
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 FILE_OPTION = Annotated[

@@ -24,7 +24,7 @@ from hf_vqa_mc.data.options import OPTIONS, BenchmarkOptions
 from hf_vqa_mc.decoys import CHOICE_KINDS
 from hf_vqa_mc.errors import InputError, shown
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import verb
+from hf_vqa_mc.result import verb
 from hf_vqa_mc.sources.open_ended import open_ended_source
 
 
@@ -34,7 +34,7 @@ class UnreadableRows(InputError):
 
 @verb(BenchmarkOptions)
 def read_benchmark(options: BenchmarkOptions, progress: Progress) -> Benchmark:
-    """Read a benchmark: all splits with known labels, and why others are left out.
+    """All splits with known labels, and why others are left out.
 
     Rows without choices (open questions among multiple-choice ones) are left out and counted.
 

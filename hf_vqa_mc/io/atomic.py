@@ -264,3 +264,16 @@ def exchange(one: Path, other: Path) -> bool:
 def _to_disk(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def staged_files(
+    folder: Path, kind: FolderKind, contents: Mapping[str, bytes], overwrite: bool = False
+) -> Iterator[tuple[Staged, list[Path]]]:
+    """Write the files of a folder by name, for `publish_together`; its parent is created if missing."""
+    folder.parent.mkdir(exist_ok=True)
+    with new_folder(folder, kind, overwrite) as new:
+        for name, content in contents.items():
+            (new.tree / name).parent.mkdir(exist_ok=True)
+            (new.tree / name).write_bytes(content)
+        yield new, [folder / name for name in contents]

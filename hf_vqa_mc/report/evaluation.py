@@ -1,10 +1,10 @@
-"""The page, figures and rows of an evaluation."""
+"""The result of an evaluation: its table in terminals, its page, figures and rows, and next steps."""
 
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
 from math import exp, isfinite
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,18 @@ from hf_vqa_mc.decoys.rng import order_keys, purpose_hash, text_hashes
 from hf_vqa_mc.evaluation.figures import COUNTED, Evaluation, InputFigures
 from hf_vqa_mc.evaluation.methods import FAILED, FULL, INPUTS, METHODS, UNPARSED
 from hf_vqa_mc.evaluation.prompts import Job
-from hf_vqa_mc.evaluation.run_folder import RESULTS, ROWS
+from hf_vqa_mc.evaluation.run_folder import ANSWERS, RESULTS, ROWS
 from hf_vqa_mc.evaluation.settings import EvaluateSettings
 from hf_vqa_mc.io.atomic import json_bytes, write_together
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.options import default_of
-from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, examples_of
+from hf_vqa_mc.report.examples import CHOICE, ORIGIN, TYPE, Example, examples_of
 from hf_vqa_mc.report.pages import rendered, table_values
 from hf_vqa_mc.report.plain_text import count, percent, plain
 from hf_vqa_mc.report.thumbnails import picture_values
-from hf_vqa_mc.result import Step
+from hf_vqa_mc.result import Frame, OutputResult, Report, Step, frame_of
+from hf_vqa_mc.text.tables import TextTable
 
-REPORT = "report.html"
 OF_EACH = 12  # maximum number of example questions per reason
 MOST_TYPES = 40  # maximum number of question types on the page, the most frequent first
 POSITIONS = (
@@ -38,19 +38,57 @@ POSITIONS = (
 KINDS = "How often a choice of each kind is picked, and the kind's share of all choices."
 
 
-def write_evaluation(folder: Path, done: Evaluation, steps: Sequence[Step] = ()) -> list[Path]:
-    """Write report.html, results.json and rows.parquet to a folder, created if missing; returns their paths."""
-    content = io.BytesIO()
-    parquet.write_table(pa.table(done.table()), content)
-    page, figures = evaluation_html(done, steps).encode(), json_bytes(done.as_json(), indent=1)
-    files = {folder / REPORT: page, folder / RESULTS: figures, folder / ROWS: content.getvalue()}
-    write_together(files)
-    return list(files)
+@dataclass(frozen=True, eq=False, repr=False)
+class EvaluateResult(OutputResult):
+    """A model's accuracy with each input."""
+
+    evaluation: Evaluation
+
+    def report(self) -> Report:
+        """A table with a line per input, notes, and the files."""
+        done = self.evaluation
+        yield f"{done.run['model']} on {done.split.location}: {done.extent()}, method {done.run['method']}"
+        yield TextTable(done.columns(), ("input",))
+        yield from done.notes()
+        yield from (f"wrote {path}" for path in self.written)
+        yield from next_steps(self.settings, done, self.settings.output)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as in results.json; fractions."""
+        return {**self.evaluation.as_json(), "written": [str(path) for path in self.written]}
+
+    def to_pandas(self) -> Frame:
+        """One row per input: accuracy with its 95% interval, gain of seeing all, numbers of replies."""
+        rows = []
+        for name, found in self.evaluation.as_json()["inputs"].items():
+            gain = {f"gain_{field}": value for field, value in (found["gain"] or {}).items() if field != "rows"}
+            counts = {what: found[what] for what in ("replies", "unparsed", "refused", "cut_off", "failed")}
+            accuracy = dict(found["accuracy"])
+            rows.append({"input": name, "accuracy": accuracy.pop("mean"), **accuracy, **gain, **counts})
+        return frame_of(rows)
+
+    @property
+    def per_question(self) -> Frame:
+        """One row per question: the columns of rows.parquet, with each input's picked choice and score."""
+        return frame_of(self.evaluation.table())
+
+    def save(self, path: str | Path, overwrite: bool = False) -> list[Path]:
+        """Write report.html, results.json and rows.parquet to a folder, without the answers."""
+        folder, done, content = Path(path), self.evaluation, io.BytesIO()
+        parquet.write_table(pa.table(done.table()), content)
+        page = evaluation_html(done, list(next_steps(self.settings, done, folder, public_name)))
+        figures = json_bytes(done.as_json(), indent=1)
+        files = {folder / "report.html": page.encode(), folder / RESULTS: figures, folder / ROWS: content.getvalue()}
+        write_together(files)
+        return list(files)
+
+    def _save(self) -> Iterable[Path]:
+        return (*super()._save(), self.settings.output / ANSWERS) if self.settings.output else ()
 
 
 def next_steps(
     settings: EvaluateSettings, done: Evaluation, folder: Path | None, name: Callable[[str], str] = str
-) -> list[Step]:
+) -> Iterator[Step]:
     """What to do after an evaluation, with the paths that ``name`` makes; ``folder`` is that of the evaluation."""
     inputs, given = settings.arguments(name)
     model = name(str(settings.model)) if isinstance(settings.model, str | Path) else "MODEL"
@@ -59,27 +97,26 @@ def next_steps(
         value = getattr(settings, one.name)
         if one.name not in known | asked.keys() and value != default_of(one):
             asked[one.name] = name(value) if isinstance(value, str) else value
-    steps, blind = [], {name: one for name, one in done.inputs.items() if one.given.is_blind}
+    blind = {name: one for name, one in done.inputs.items() if one.given.is_blind}
     if done.rotations == 1 and any(one.favourite for one in done.inputs.values()):
         why = "The model favours a letter: ask each question with all orders of its choices"
-        steps.append(Step(why, "evaluate", inputs, {**asked, "inputs": settings.inputs, "rotations": "all"}))
+        yield Step(why, "evaluate", inputs, {**asked, "inputs": settings.inputs, "rotations": "all"})
     if not blind:
         asked["inputs"] = (FULL.name, "no-image")
-        steps.append(Step("Find out how much remains without the image", "evaluate", inputs, asked))
+        yield Step("Find out how much remains without the image", "evaluate", inputs, asked)
     if leaking := [name for name, one in blind.items() if one.beats_chance]:
         why = f"{percent(blind[leaking[0]].accuracy.mean)} with {leaking[0]} is above chance: find the shortcuts"
-        steps.append(Step(why, "audit", inputs, given))
+        yield Step(why, "audit", inputs, given)
     if folder is not None:
         written = name(str(folder))
-        steps.append(Step("Compare with another model", "compare", ((written, "OTHER"),)))
+        yield Step("Compare with another model", "compare", ((written, "OTHER"),))
         target = model if re.fullmatch(r"[\w.-]+/[\w.-]+", model) and not Path(model).exists() else "NAMESPACE/MODEL"
         is_local = settings.paths or not isinstance(settings.dataset, str)
         sent = {"folder": written} | ({"benchmark": "NAMESPACE/BENCHMARK"} if is_local else {})
-        steps.append(Step("Publish the results on the Hub", "push", ("results", target), sent))
-    return steps
+        yield Step("Publish the results on the Hub", "push", ("results", target), sent)
 
 
-def evaluation_html(done: Evaluation, steps: Sequence[Step] = ()) -> str:
+def evaluation_html(done: Evaluation, steps: list[Step]) -> str:
     """The page of an evaluation: self-contained, deterministic, and safe with malicious texts and images."""
     chosen = _shown_rows(done)
     rows = [int(done.rows[index]) for index in chosen]
@@ -101,8 +138,7 @@ def evaluation_html(done: Evaluation, steps: Sequence[Step] = ()) -> str:
         "has_gain": FULL.name in done.inputs,
         "notes": [plain(note, 400) for note in (*done.notes(), *done.benchmark_notes)],
         "tables": [
-            table_values(title, columns, zip(*columns.values(), strict=True), list(columns)[:1], lead)
-            for title, columns, lead in _tables(done)
+            table_values(title, TextTable(columns, list(columns)[:1]), lead) for title, columns, lead in _tables(done)
         ],
         "inputs": list(done.inputs),
         "prompt": plain(done.run["example"].replace("\n", " ⏎ "), 2000),
@@ -186,7 +222,7 @@ def _shown_rows(done: Evaluation) -> dict[int, str]:
     return found
 
 
-def _card(done: Evaluation, index: int, example: Any) -> dict[str, Any]:  # noqa: ANN401  an Example
+def _card(done: Evaluation, index: int, example: Example) -> dict[str, Any]:
     row = int(done.rows[index])
     texts, label = done.questions.choices[row], int(done.labels[index])
     choices: list[dict[str, Any]] = [

@@ -1,7 +1,7 @@
 """Tables of text cells: in terminals of any width and Markdown; data frames as CSV."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, repeat
 from operator import itemgetter
 from pathlib import Path
@@ -27,9 +27,9 @@ class TextTable(NamedTuple):
     groups: Sequence[str] = ()  # heading of each row's group in terminals, "" for none
 
     @classmethod
-    def of(cls, headings: Sequence[str], lines: Iterable[Sequence[str]]) -> "TextTable":
-        """A table of lines whose first cell is their name, and the others numbers."""
-        return cls(dict(zip(headings, map(list, zip(*lines, strict=True)), strict=True)), headings[:1])
+    def of(cls, headings: Sequence[str], lines: Sequence[Sequence[str]], texts: int = 1) -> "TextTable":
+        """A table of lines whose first cells are texts, and the others numbers."""
+        return cls({name: [line[at] for line in lines] for at, name in enumerate(headings)}, headings[:texts])
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         from rich.table import Table

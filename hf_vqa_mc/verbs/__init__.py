@@ -1,6 +1,7 @@
-"""The verbs: one file each, with its settings, its function and its result; Python and the command line share them.
+"""The verbs: settings, function and, unless ``report`` has it, result; Python and the command line share them.
 
-``hf_vqa_mc.<name>`` is the function ``<name>`` of the module ``verbs.<name>``.
+``hf_vqa_mc.<name>`` is the function ``<name>`` of the module ``verbs.<name>``; those of groups, such as
+``generate_gqa``, share the module ``verbs.generate``.
 """
 
 PANELS = {

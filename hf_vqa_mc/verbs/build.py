@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.dataset.settings import BuildSettings
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.result import Frame, Report, Result, frame_of, verb
 from hf_vqa_mc.text.counted import counted, percent
 from hf_vqa_mc.text.tables import TextTable
 
@@ -175,11 +174,9 @@ def next_steps(output: Path, config: str) -> str:
     "vqa-mc build gqa --data-dir gqa --variants balanced",
 )
 def build(settings: BuildSettings, progress: Progress) -> BuildResult:
-    """Build a source's configs.
+    """The configs with their statistics.
 
-    Returns:
-        The configs with their statistics; ``.load(config)`` gives the rows, ``.save(folder)`` keeps them where no
-        ``output`` was given.
+    ``.load(config)`` gives the rows, ``.save(folder)`` keeps them where no ``output`` was given.
 
     Raises:
         InputError: an input or option cannot be used; nothing was written.

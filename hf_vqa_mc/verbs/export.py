@@ -1,19 +1,13 @@
 """``hf_vqa_mc.export`` and ``vqa-mc export``: a benchmark as tasks of other harnesses."""
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.exports import HARNESSES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.data.questions import Questions
-    from hf_vqa_mc.exports.harness import Exported
+from hf_vqa_mc.options import option, overwrite_option, settings
+from hf_vqa_mc.result import TableResult, verb
 
 
 @settings
@@ -45,59 +39,20 @@ class ExportSettings(BenchmarkOptions, HarnessOption):
         HARNESSES.find(self.harness)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ExportResult(Result):
-    """The tasks that were written, and how to run them."""
-
-    exported: "Exported"
-    questions: "Questions"
-    settings: ExportSettings
-
-    def report(self) -> Report:
-        """The files, notes on what was left out, and the command to run."""
-        done = self.exported
-        yield f"{done.name}: {done.questions:,} questions"
-        yield from (f"wrote {path}" for path in (*done.files, *done.others))
-        yield from (f"note: {note}" for note in done.notes)
-        yield "to run it:"
-        yield from (f"  {command}" for command in done.how)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Name, files, commands and notes."""
-        done = self.exported
-        return {
-            "harness": self.settings.harness,
-            "name": done.name,
-            "questions": done.questions,
-            "commands": done.how,
-            "notes": done.notes,
-            "written": [str(path) for path in (*done.files, *done.others)],
-        }
-
-    def to_pandas(self) -> Frame:
-        """One row per exported question."""
-        from hf_vqa_mc.data.questions import question_table
-
-        return question_table(self.questions).to_pandas()
-
-
 @verb(
     ExportSettings,
     "vqa-mc export lm-eval vqa_mc cocoqa_iou_qou --output tasks",
     "vqa-mc export vlmevalkit vqa_mc cocoqa_iou_qou --output LMUData --hide-answers",
     "vqa-mc export inspect vqa_mc cocoqa_iou_qou --output benchmarks",
 )
-def export(settings: ExportSettings, progress: Progress) -> ExportResult:
-    """Export a benchmark.
-
-    Returns:
-        The files, and the command with which the harness runs them.
+def export(settings: ExportSettings, progress: Progress) -> TableResult:
+    """The files, and the command with which the harness runs them; `to_pandas` has a row per exported question.
 
     Raises:
         InputError: the benchmark cannot be read, the name is not valid, the harness cannot present a row, or the
             output exists and is not an export.
     """
-    from hf_vqa_mc.data.questions import presented_questions
+    from hf_vqa_mc.data.questions import presented_questions, question_table
     from hf_vqa_mc.data.reading import load
     from hf_vqa_mc.io.outputs import check_outside
 
@@ -109,5 +64,15 @@ def export(settings: ExportSettings, progress: Progress) -> ExportResult:
     questions = presented_questions(benchmark, settings.name, settings.hide_answers)
     check_outside(settings.output / questions.name, "--output", settings.paths)
     done = harness.write(questions, settings.output, progress, settings.overwrite)
-    done = replace(done, notes=[*benchmark.notes, *done.notes])
-    return ExportResult(done, questions, settings)
+    written, notes = [*done.files, *done.others], [*benchmark.notes, *done.notes]
+    lines = [f"{done.name}: {done.questions:,} questions", *(f"wrote {path}" for path in written)]
+    lines += [*(f"note: {note}" for note in notes), "to run it:", *(f"  {command}" for command in done.how)]
+    figures = {
+        "harness": settings.harness,
+        "name": done.name,
+        "questions": done.questions,
+        "commands": done.how,
+        "notes": notes,
+        "written": list(map(str, written)),
+    }
+    return TableResult(lines, figures, question_table(questions))

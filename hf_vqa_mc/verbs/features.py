@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import cluster
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import AT_LEAST_ONE, FOLDER, ExecutorOptions, option, settings, verb
+from hf_vqa_mc.options import AT_LEAST_ONE, FOLDER, ExecutorOptions, option, settings
+from hf_vqa_mc.result import verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.extraction.backbones import Backbone
@@ -83,10 +84,7 @@ class FeaturesSettings(ExecutorOptions):
     "vqa-mc features vqa_mc vqa2_open --regions trainval_resnet101_faster_rcnn_genome_36.tsv",
 )
 def features(settings: FeaturesSettings, progress: Progress) -> "FeaturesResult":
-    """Extract image features.
-
-    Returns:
-        Counts, and the ``folder`` of the features, which `train` takes.
+    """Counts, and the ``folder`` of the features, which `train` takes.
 
     Raises:
         InputError: the dataset, the images, the backbone or the detector cannot be used; or images are missing or

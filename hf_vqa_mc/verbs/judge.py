@@ -1,13 +1,13 @@
 """``hf_vqa_mc.judge`` and ``vqa-mc judge``: which decoys a model finds correct, too."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.evaluation.settings import RESULTS, VERDICTS, JudgeSettings
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import verb
-from hf_vqa_mc.result import Frame, OutputResult, Report
+from hf_vqa_mc.result import Frame, OutputResult, Report, verb
 from hf_vqa_mc.text.counted import counted
 from hf_vqa_mc.text.tables import TextTable
 
@@ -20,7 +20,6 @@ class JudgeResult(OutputResult):
     """The verdicts of a judge on the decoys of a benchmark."""
 
     judgement: "Judgement"
-    settings: JudgeSettings
 
     def report(self) -> Report:
         """A table with a line per group of decoys, notes, and the files."""
@@ -67,6 +66,14 @@ class JudgeResult(OutputResult):
         write_json(folder / RESULTS, in_json(self.judgement.figures), 1)
         return [folder / VERDICTS, folder / RESULTS]
 
+    def _save(self) -> Iterable[Path]:
+        from hf_vqa_mc.evaluation.run_folder import ANSWERS
+
+        if (folder := self.settings.output) is None:
+            return ()
+        replies = folder / ANSWERS
+        return *self.save(folder, overwrite=True), *([replies] if replies.exists() else [])
+
 
 @verb(
     JudgeSettings,
@@ -75,10 +82,7 @@ class JudgeResult(OutputResult):
     "vqa-mc judge benchmark.csv --model my-model --base-url http://localhost:8000/v1 --output judged",
 )
 def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
-    """Judge the decoys of a benchmark.
-
-    Returns:
-        Which decoys are also correct, with intervals; written to ``output`` if given.
+    """Which decoys are also correct, with intervals; written to ``output`` if given.
 
     Raises:
         InputError: the benchmark, the model or the labels cannot be used, or ``output`` has another run.
@@ -86,11 +90,5 @@ def judge(settings: JudgeSettings, progress: Progress) -> JudgeResult:
         MissingExtra: ``base_url`` needs the extra ``evaluate``.
     """
     from hf_vqa_mc.evaluation.judging import Judgement
-    from hf_vqa_mc.evaluation.run_folder import ANSWERS
 
-    done = JudgeResult(Judgement(settings, progress), settings)
-    if settings.output is None:
-        return done
-    replies = settings.output / ANSWERS
-    written = (*done.save(settings.output, overwrite=True), *([replies] if replies.exists() else []))
-    return replace(done, written=written)
+    return JudgeResult(settings, Judgement(settings, progress))

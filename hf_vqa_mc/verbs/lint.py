@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, printable
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report
+from hf_vqa_mc.options import option, output_file, overwrite_option, settings
+from hf_vqa_mc.result import FAILED, Frame, OutputResult, Report, verb
 from hf_vqa_mc.text.counted import counted
-from hf_vqa_mc.text.tables import TextTable, check_suffix, frame_bytes
+from hf_vqa_mc.text.tables import TextTable, frame_bytes
 
 if TYPE_CHECKING:
     from hf_vqa_mc.audits.checks import Linting
-
-FORMATS = (".csv", ".jsonl", ".json", ".parquet")
 
 
 @settings
@@ -35,20 +33,14 @@ class LintSettings(BenchmarkOptions):
         default=None,
     )
     skip_images: bool = option("Do not read the images.", default=False)
-    output: Path | None = option(
-        "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.", default=None
+    output: Path | None = output_file(
+        "File for all issues with their locations, by its suffix: .csv, .jsonl, .json or .parquet.",
+        ".csv",
+        ".jsonl",
+        ".json",
+        ".parquet",
     )
     overwrite: bool = overwrite_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.output is not None:
-            check_suffix(self.output, "--output", FORMATS)
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The input files and folders, which the output must not overwrite."""
-        return [*self.paths, *filter(None, [self.ignore])]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +48,6 @@ class LintResult(OutputResult):
     """The issues of a benchmark."""
 
     linting: "Linting"
-    settings: LintSettings
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -128,13 +119,8 @@ class LintResult(OutputResult):
         frame: pd.DataFrame = self.linting.issues.to_pandas()
         return frame.astype({"row": "Int64"})
 
-    @property
-    def _inputs(self) -> list[Path]:
-        return self.settings.inputs
-
-    def _content(self, path: Path) -> bytes:
-        """All issues, in the format of the suffix."""
-        return frame_bytes(self.to_pandas(), check_suffix(path, "path", FORMATS))
+    def _content(self, suffix: str) -> bytes:
+        return frame_bytes(self.to_pandas(), suffix)
 
 
 @verb(
@@ -143,10 +129,7 @@ class LintResult(OutputResult):
     "vqa-mc lint vqa_mc cocoqa_iou_qou --ignore known.csv --fail-on warning",
 )
 def lint(settings: LintSettings, progress: Progress) -> LintResult:
-    """Check a benchmark.
-
-    Returns:
-        The issues; written to ``output`` if given.
+    """The issues; written to ``output`` if given.
 
     Raises:
         InputError: the dataset is no multiple-choice benchmark, most rows of a split cannot be read, or the list of
@@ -154,10 +137,7 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
     """
     from hf_vqa_mc.audits.checks import lint_benchmark, read_known
     from hf_vqa_mc.data.loading import NoChoices
-    from hf_vqa_mc.io.outputs import check_output_file
 
-    if settings.output is not None:
-        check_output_file(settings.output, "--output", settings.inputs, settings.overwrite)
     known = None if settings.ignore is None else read_known(settings.ignore)
     try:
         linting = lint_benchmark(settings, known, settings.skip_images, progress)
@@ -165,4 +145,4 @@ def lint(settings: LintSettings, progress: Progress) -> LintResult:
         raise InputError(
             f"{error}; of open-ended questions vqa-mc describe shows repeated rows, and rows in two splits"
         ) from error
-    return LintResult(linting, settings).saved(settings)
+    return LintResult(settings, linting)

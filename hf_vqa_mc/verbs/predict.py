@@ -1,20 +1,15 @@
 """``hf_vqa_mc.predict`` and ``vqa-mc predict``: a trained model's answers, for ``vqa-mc score``."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hf_vqa_mc.io.hub_folder import file_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import FOLDER, VECTORS, option, overwrite_option, settings, verb
+from hf_vqa_mc.options import FOLDER, VECTORS, option, overwrite_option, settings
+from hf_vqa_mc.result import verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.training.predicting import PredictResult
-
-
-def default_output(given: Mapping[str, Any]) -> Path:
-    """The command's file: ``CONFIG-predictions.json``, or ``DATASET-predictions.json``."""
-    return Path(f"{file_name(given.get('config') or Path(given['dataset']).stem)}-predictions.json")
 
 
 @settings
@@ -45,7 +40,9 @@ class PredictSettings:
     output: Path | None = option(
         "File to write the predictions to; by default CONFIG-predictions.json for the command.",
         default=None,
-        cli_default=default_output,
+        cli_default=lambda given: Path(
+            f"{file_name(given.get('config') or Path(given['dataset']).stem)}-predictions.json"
+        ),
     )
     attentions: Path | None = option(
         "File to write an open-ended model's attention to, as maps or boxes, for vqa-mc score --inputs attentions.",
@@ -60,10 +57,7 @@ class PredictSettings:
 
 @verb(PredictSettings, "vqa-mc predict runs/qa/best vqa_mc cocoqa_iou --word-vectors glove.6B.100d.txt")
 def predict(settings: PredictSettings, progress: Progress) -> "PredictResult":
-    """Answer the questions.
-
-    Returns:
-        The answers with their probabilities; written to ``output`` if given.
+    """The answers with their probabilities; written to ``output`` if given.
 
     Raises:
         InputError: the checkpoint, dataset, features or word vectors cannot be used, or do not fit each other.

@@ -10,8 +10,8 @@ from hf_vqa_mc.dataset.card_text import choice_configs
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import FOLDER, check_options, option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.options import FOLDER, check_options, option, settings
+from hf_vqa_mc.result import Frame, Report, Result, frame_of, verb
 
 if TYPE_CHECKING:
     from hf_vqa_mc.hub.push import Pushed
@@ -95,8 +95,7 @@ class PushResult(Result):
     def report(self) -> Report:
         """The repository, its commit and how to load it; for a dry run, the files."""
         shipment, done, kind = self.shipment, self.pushed, PUSHABLES[self.settings.what]
-        private = shipment.private if done is None else done.private
-        visibility = "private" if private else "public"
+        visibility = "private" if (done or shipment).private else "public"
         if done is None:
             sizes = [_size(file.size) for file in shipment.files]
             width = max(map(len, sizes))
@@ -110,16 +109,15 @@ class PushResult(Result):
         elif done.pull_request is not None:
             yield f"{'opened' if done.changed else 'already open, nothing was sent:'} {done.pull_request}"
             return
-        elif done.changed:
-            verb = "created" if done.created else "updated"
-            yield f"{verb} {done.url} ({visibility}), commit {done.commit[:8]}"
-            yield from (f"removed {path}" for path in done.removed)
         else:
-            yield f"{done.url} ({visibility}) is up to date; nothing was sent"
-        if done is not None and self.settings.tag is not None:
-            yield f"tagged {shipment.name}@{self.settings.tag}"
-        if done is not None and not done.changed:
-            return
+            state = f", commit {done.commit[:8]}" if done.changed else " is up to date; nothing was sent"
+            verb = ("created " if done.created else "updated ") if done.changed else ""
+            yield f"{verb}{done.url} ({visibility}){state}"
+            yield from (f"removed {path}" for path in done.removed)
+            if self.settings.tag is not None:
+                yield f"tagged {shipment.name}@{self.settings.tag}"
+            if not done.changed:
+                return
         if shipment.kind == "dataset":
             if missing := self._missing():
                 yield f"croissant.json has no {missing}"
@@ -166,10 +164,7 @@ class PushResult(Result):
     "vqa-mc push space NAMESPACE/audit",
 )
 def push(settings: PushSettings, progress: Progress) -> PushResult:
-    """Push to the Hub.
-
-    Returns:
-        The files and, unless it is a dry run, the commit.
+    """The files and, unless it is a dry run, the commit.
 
     Raises:
         InputError: what is pushed is incomplete or changed, the token may not write there, configs would be removed,

@@ -8,10 +8,11 @@ from typing import Any
 
 from hf_vqa_mc.io.outputs import AUDITS, check_report_folder
 from hf_vqa_mc.io.progress import Progress, silent
-from hf_vqa_mc.options import option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.options import option, overwrite_option, settings
+from hf_vqa_mc.result import Frame, Report, Result, frame_of, verb
 from hf_vqa_mc.text.counted import percent
 from hf_vqa_mc.text.tables import TextTable
+from hf_vqa_mc.verbs.audit import AuditSettings, audit
 from hf_vqa_mc.verbs.build import BuildResult, build, next_steps
 
 SOURCE = "easyvqa"
@@ -108,10 +109,7 @@ class QuickstartResult(Result):
 
 @verb(QuickstartSettings, "vqa-mc quickstart --output vqa_mc")
 def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartResult:
-    """Build, count and audit.
-
-    Returns:
-        The dataset, accuracies of blind heuristics on it, and the audit's report.
+    """The dataset, accuracies of blind heuristics on it, and the audit's report.
 
     Raises:
         MissingExtra: the package easy-vqa is not installed.
@@ -130,8 +128,8 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
         variants=VARIANTS,
     )
     if settings.output is not None:
-        report = _report_folder(settings.output.absolute())
-        check_report_folder(report, AUDIT_FILES, "the report's folder", [settings.output], settings.overwrite)
+        folder = _report_folder(settings.output.absolute())
+        check_report_folder(folder, AUDIT_FILES, "the report's folder", [settings.output], settings.overwrite)
     built = build.verb.run(to_build, progress)
     figures = {}
     for name, config in built.configs.items():
@@ -139,9 +137,11 @@ def quickstart(settings: QuickstartSettings, progress: Progress) -> QuickstartRe
             figures[name] = _blind_rules(built, name)
             progress("scoring blind heuristics", len(figures), len(built.configs) - 1)
     progress("auditing random decoys", 0, 1)
-    report = _audit(built, settings)
+    report, overwrite = _report_folder(built.output), settings.overwrite
+    to_audit = AuditSettings(str(built.output), AUDITED, probe_rows=PROBE_ROWS, output=report, overwrite=overwrite)
+    audited = audit.verb.run(to_audit, silent)
     progress("auditing random decoys", 1, 1)
-    return QuickstartResult(settings, built, figures, report)
+    return QuickstartResult(settings, built, figures, audited.written[0])
 
 
 def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
@@ -173,15 +173,3 @@ def _blind_rules(built: BuildResult, name: str) -> dict[str, Any]:
 def _report_folder(output: Path) -> Path:
     """The folder of the audit, as ``vqa-mc audit`` names it."""
     return output.parent / AUDITS / f"{output.name}-{AUDITED}"
-
-
-def _audit(built: BuildResult, settings: QuickstartSettings) -> Path:
-    """Audit the random decoys; return the page."""
-    from hf_vqa_mc.audits.auditing import audit
-    from hf_vqa_mc.audits.settings import ProbeSettings
-    from hf_vqa_mc.data.options import BenchmarkOptions
-    from hf_vqa_mc.data.reading import load
-    from hf_vqa_mc.report.audit_folder import write_audit
-
-    done = audit(load(BenchmarkOptions(str(built.output), AUDITED), silent), ProbeSettings(probe_rows=PROBE_ROWS))
-    return write_audit(_report_folder(built.output), done, overwrite=settings.overwrite)[0]

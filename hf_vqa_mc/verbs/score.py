@@ -1,14 +1,14 @@
 """``hf_vqa_mc.score`` and ``vqa-mc score``: a model's predictions to scores."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hf_vqa_mc.data.options import ColumnOptions
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import ADVANCED, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
+from hf_vqa_mc.options import ADVANCED, input_paths, option, output_file, overwrite_option, settings
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of, verb
 from hf_vqa_mc.scoring import OF_PREDICTIONS, SCHEMES
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ScoreSettings(ColumnOptions):
         default=False,
     )
     partial: bool = option("Score only the questions with a prediction, and report how many have none.", default=False)
-    output: Path | None = option("Write the results as JSON to this file.", default=None)
+    output: Path | None = output_file("Write the results as JSON to this file.")
     overwrite: bool = overwrite_option()
     per_question: bool = option("Include each question's score.", default=False)
     official: Path | None = option(
@@ -79,23 +79,11 @@ class ScoreSettings(ColumnOptions):
         default=None,
     )
 
-    @property
-    def input_files(self) -> dict[str, Path]:
-        """The input files by name."""
-        return {name: Path(path) for name, path in self.inputs.items()}
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files and folders that are read; outputs must not replace them."""
-        named = [one for one in (self.predictions, self.dataset) if isinstance(one, str | Path)]
-        return [*map(Path, named), *self.input_files.values()]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreResult(OutputResult):
     """The scores of a model's predictions."""
 
-    settings: ScoreSettings
     predictions: "Predictions"
     matched: "Matched"
     results: dict[str, dict[str, Any]]  #: result by scheme
@@ -200,6 +188,21 @@ class ScoreResult(OutputResult):
         scheme = official_scheme(self.annotations)
         return scheme.official(self.matched, self.results.get(scheme.name)) if scheme.official else {}
 
+    def _save(self) -> Iterable[Path]:
+        from hf_vqa_mc.io.atomic import json_bytes, write_together
+        from hf_vqa_mc.io.outputs import check_output_files
+
+        settings, contents = self.settings, dict[Path, bytes]()
+        for name, content in self.official_files().items() if settings.official else ():
+            path, what = settings.official / name, "--official: its file"
+            outputs = {what: path, "--output": settings.output}
+            check_output_files(outputs, input_paths(settings), settings.overwrite)
+            contents[path] = json_bytes(content)
+        if settings.output is not None:
+            contents[settings.output] = json_bytes(self.to_dict(), indent=1)
+        write_together(contents, settings.overwrite)
+        return contents
+
 
 def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Measure, group, value, standard error, and bounds of the interval of every number."""
@@ -226,25 +229,19 @@ def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     "vqa-mc score results.json v2_mscoco_val2014_annotations.json --official submission",
 )
 def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
-    """Score predictions.
-
-    Returns:
-        The scores of each metric; written to ``output`` and ``official`` if given.
+    """The scores of each metric; written to ``output`` and ``official`` if given.
 
     Raises:
         InputError: predictions, dataset or an input file cannot be used; names file, record or question, and field.
     """
     from hf_vqa_mc.data.annotations import read_annotations
-    from hf_vqa_mc.io.atomic import json_bytes, write_together
-    from hf_vqa_mc.io.outputs import check_folder, check_output_file, check_output_files
+    from hf_vqa_mc.io.outputs import check_folder
     from hf_vqa_mc.scoring import matching
     from hf_vqa_mc.scoring.predictions import read_predictions
 
-    if settings.output is not None:
-        check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     if settings.official is not None:
         check_folder(settings.official, "--official")
-    inputs = settings.input_files
+    inputs = {name: Path(path) for name, path in settings.inputs.items()}
     declared = matching.declared_inputs(inputs)
     predictions = read_predictions(settings.predictions, settings.id_column, settings.answer_column)
     progress("reading predictions", 1, 1)
@@ -269,19 +266,6 @@ def score(settings: ScoreSettings, progress: Progress) -> ScoreResult:
     for scheme in schemes:
         results[scheme.name] = scheme.score(matched)
         progress("scoring", len(results), len(schemes))
-    result = ScoreResult(
-        predictions=predictions,
-        matched=matched,
-        results=results,
-        left_out=len(annotations.scored) - len(answered.scored) if settings.partial else None,
-        unparsed=matched.answers.count("") if settings.free_text else None,
-        settings=settings,
-    )
-    official = result.official_files() if settings.official else {}
-    contents = {Path(settings.official or "", name): json_bytes(content) for name, content in official.items()}
-    outputs = {f"--official: its file {path.name}": path for path in contents} | {"--output": settings.output}
-    check_output_files(outputs, settings.paths, settings.overwrite)
-    if settings.output is not None:
-        contents[settings.output] = json_bytes(result.to_dict(), indent=1)
-    write_together(contents, settings.overwrite)
-    return replace(result, written=tuple(contents))
+    left_out = len(annotations.scored) - len(answered.scored) if settings.partial else None
+    unparsed = matched.answers.count("") if settings.free_text else None
+    return ScoreResult(settings, predictions, matched, results, left_out, unparsed)

@@ -10,12 +10,11 @@ from typing import Any
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, prefixed
-from hf_vqa_mc.options import FOLDER, check_options, option, overwrite_option, settings, verb
-from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of
+from hf_vqa_mc.options import FOLDER, option, output_file, overwrite_option, settings
+from hf_vqa_mc.result import Frame, OutputResult, Report, frame_of, verb
 from hf_vqa_mc.text.counted import percent
-from hf_vqa_mc.text.tables import TextTable, check_suffix, csv_bytes
+from hf_vqa_mc.text.tables import TextTable, csv_bytes
 
-FORMATS = (".html", ".csv", ".json", ".md")
 OPTIONS, EXAMPLE = ".options.json", '{"question": "prompt", "choices": ["A", "B", "C", "D"]}'
 COLUMNS = (
     *("file", "sha256", "rows", "choices", "chance"),
@@ -42,18 +41,10 @@ class SurveySettings:
 
     folder: Path = option("Folder of benchmarks.", kw_only=False, check=FOLDER)
     repair: bool = option("Also repair each benchmark, which takes most of the time.", default=True)
-    output: Path | None = option("File for the table, by its suffix: .html, .csv, .json or .md.", default=None)
+    output: Path | None = output_file(
+        "File for the table, by its suffix: .html, .csv, .json or .md.", ".html", ".csv", ".json", ".md"
+    )
     overwrite: bool = overwrite_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.output is not None:
-            check_suffix(self.output, "--output", FORMATS)
-
-    @property
-    def paths(self) -> list[Path]:
-        """The folder, in which the output must not be."""
-        return [self.folder]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,19 +52,21 @@ class SurveyResult(OutputResult):
     """The benchmarks of a folder."""
 
     rows: list[dict[str, Any]]
-    settings: SurveySettings
 
     @property
     def table(self) -> TextTable:
         """A line per benchmark, in percent."""
-        lines = [_cells(row) for row in self.rows]
-        return TextTable({name: [line[name] for line in lines] for name in _cells({})}, ("file",))
+        return TextTable.of(list(_cells({})), [list(_cells(row).values()) for row in self.rows])
+
+    @property
+    def _problems(self) -> list[str]:
+        return [f"{row['file']}: {row['problem']}" for row in self.rows if row["problem"]]
 
     def report(self) -> Report:
         """The table, what its columns mean, benchmarks that cannot be read, and the file."""
         yield self.table
         yield from NOTES
-        yield from (f"{row['file']}: {row['problem']}" for row in self.rows if row["problem"])
+        yield from self._problems
         yield from (f"wrote {path}" for path in self.written)
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,21 +79,20 @@ class SurveyResult(OutputResult):
         """One row per benchmark; fractions."""
         return frame_of(self.rows, columns=COLUMNS)
 
-    def _content(self, path: Path) -> bytes:
-        suffix = check_suffix(path, "path", FORMATS)
-        if suffix == ".json":
-            return super()._content(path)
+    def _content(self, suffix: str) -> bytes:
         if suffix == ".csv":
             return csv_bytes(self.to_pandas())
-        problems = [f"{row['file']}: {row['problem']}" for row in self.rows if row["problem"]]
+        if suffix == ".json":
+            return super()._content(suffix)
         if suffix == ".md":
-            return "\n\n".join([self.table.to_markdown(), *NOTES, *problems, ""]).encode()
+            return "\n\n".join([self.table.to_markdown(), *NOTES, *self._problems, ""]).encode()
         from hf_vqa_mc.report.pages import rendered, table_values
         from hf_vqa_mc.report.plain_text import plain
 
-        rows = zip(*self.table.columns.values(), strict=True)
-        table = table_values("Benchmarks", self.table.columns, rows, self.table.texts)
-        return rendered("survey.html.jinja", {"table": table, "notes": [*NOTES, *map(plain, problems)]}).encode()
+        notes = [*NOTES, *map(plain, self._problems)]
+        return rendered(
+            "survey.html.jinja", {"table": table_values("Benchmarks", self.table), "notes": notes}
+        ).encode()
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:
@@ -136,18 +128,11 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str]:
     "vqa-mc survey benchmarks --no-repair --json",
 )
 def survey(settings: SurveySettings, progress: Progress) -> SurveyResult:
-    """Survey the benchmarks of a folder.
-
-    Returns:
-        A row per benchmark; one that cannot be read has the reason as ``problem``. Written to ``output`` if given.
+    """A row per benchmark; one that cannot be read has the reason as ``problem``. Written to ``output`` if given.
 
     Raises:
         InputError: the folder has no files, or a file of options is no JSON object.
     """
-    from hf_vqa_mc.io.outputs import check_output_file
-
-    if settings.output is not None:
-        check_output_file(settings.output, "--output", settings.paths, settings.overwrite)
     entries = sorted(one for one in settings.folder.iterdir() if not one.name.startswith("."))
     found = [one for one in entries if not one.name.endswith(OPTIONS)]
     if not found:
@@ -158,7 +143,7 @@ def survey(settings: SurveySettings, progress: Progress) -> SurveyResult:
         progress("benchmarks", number, len(given))
         rows.append(_row(options, settings.repair, prefixed(progress, Path(options.dataset_name).name)))
     progress("benchmarks", len(given), len(given))
-    return SurveyResult(rows, settings).saved(settings)
+    return SurveyResult(settings, rows)
 
 
 def _options(benchmark: Path) -> BenchmarkOptions:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import verb
+from hf_vqa_mc.result import verb
 from hf_vqa_mc.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ logger = logging.getLogger(__name__)
     settings_file=True,
 )
 def train(settings: TrainingSettings, progress: Progress) -> "TrainResult":
-    """Train a model.
-
-    Returns:
-        The run: ``model_folder`` with the best checkpoint, the record, and ``to_pandas()`` of validations.
+    """The run: ``model_folder`` with the best checkpoint, the record, and ``to_pandas()`` of validations.
 
     Raises:
         InputError: the dataset, features, word vectors or settings cannot be used, or the loss is not finite.

@@ -1,15 +1,14 @@
 """``hf_vqa_mc.transfer`` and ``vqa-mc transfer``: one pretrained model on other datasets (Chao et al., Table 6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress
 from hf_vqa_mc.io.redaction import without_folders
-from hf_vqa_mc.options import FOLDER, VECTORS, option, read_settings_file, settings, verb
-from hf_vqa_mc.result import Frame, Report, Result, frame_of
+from hf_vqa_mc.options import FOLDER, VECTORS, option, read_settings_file, settings
+from hf_vqa_mc.result import TableResult, verb
 from hf_vqa_mc.text.tables import TextTable
 from hf_vqa_mc.training.settings import TrainingSettings
 
@@ -56,86 +55,6 @@ class TransferSettings:
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TransferResult(Result):
-    """The rows of Table 6."""
-
-    settings: TransferSettings
-    record: dict[str, Any]
-    """The content of transfer.json.
-
-    ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``, ``fine_tuned`` and ``from_scratch`` are
-    results as in training.json; ``skipped`` counts questions without image features.
-    """
-
-    def report(self) -> Report:
-        """The rows next to the paper's, and the files."""
-        done, rows = self.record, self.record["rows"]
-        yield "Accuracy in % with 95% intervals"
-        yield self._accuracies()
-        own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
-        yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
-        if any(row["paper"] for row in rows):
-            yield "paper: Chao et al. 2018, Table 6; from scratch: the best of its models"
-        if measured := [row["config"] for row in rows if _of_target(row["as_is"])]:
-            yield f"{', '.join(measured)}: consensus accuracy; target: accuracy of picking the target"
-        for row in rows:
-            if row["skipped"]:
-                yield f"{row['config']}, {row['split']}: {row['skipped']:,} questions skipped without image features"
-        yield f"all results: {self.settings.output / 'transfer.json'}"
-
-    def _accuracies(self) -> TextTable:
-        lines: list[tuple[str, ...]] = []
-        for row in self.record["rows"]:
-            steps, paper = [row[step] for step in STEPS], row["paper"]
-            lines.append((row["config"], _chance(row["as_is"]), *map(_shown, steps)))
-            if of_target := _of_target(row["as_is"]):
-                lines.append(("  target", _chance(of_target), *(_shown(_of_target(step)) for step in steps)))
-            if paper is not None:
-                lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
-        return TextTable.of(("config", "chance", "from scratch", "no fine-tuning", "fine-tuned"), lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures, as in transfer.json: without folders of the user."""
-        public: dict[str, Any] = without_folders(self.record, self.record["checkpoint"], self.settings.dataset)
-        return public
-
-    def to_pandas(self) -> Frame:
-        """Table 6: one row per target; accuracies in [0, 1], the paper's in percent, None if unknown.
-
-        Where the metric is consensus accuracy, the columns ``..._target`` are the accuracies of picking the target.
-        """
-        rows = [
-            {
-                "config": row["config"],
-                "split": row["split"],
-                "metric": row["as_is"].get("metric", "accuracy"),
-                "chance": row["as_is"].get("chance"),
-                **{step: row[step] and row[step]["accuracy"] for step in STEPS},
-                **{f"{step}_target": (_of_target(row[step]) or {}).get("accuracy") for step in STEPS},
-                **{f"paper_{name}": (row["paper"] or {}).get(name) for name in ("alone", "as_is", "fine_tuned")},
-            }
-            for row in self.record["rows"]
-        ]
-        return frame_of(rows)
-
-
-def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The accuracy of picking the target next to consensus accuracy; None if there is none."""
-    return (result or {}).get("target_accuracy")
-
-
-def _chance(result: Mapping[str, Any]) -> str:
-    return f"{100 * result['chance']:.1f}" if "chance" in result else "-"
-
-
-def _shown(result: Mapping[str, Any] | None) -> str:
-    """An accuracy with its 95% interval, if known."""
-    from hf_vqa_mc.scoring.table import with_interval
-
-    return "-" if result is None else with_interval(result["accuracy"], result.get("interval"))
-
-
 @verb(
     TransferSettings,
     "vqa-mc transfer vqa_mc --features vqa_mc_features/microsoft--resnet-152-... --word-vectors "
@@ -143,11 +62,14 @@ def _shown(result: Mapping[str, Any] | None) -> str:
     "vqa-mc transfer vqa_mc --features vqa_mc_features/pixels-1 --word-vectors corpus --pretrain easyvqa_iou "
     "--targets easyvqa_qou --recipe recipe.yaml --output try",
 )
-def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
-    """Run a transfer.
+def transfer(settings: TransferSettings, progress: Progress) -> TableResult:
+    """The rows of Table 6 for the targets; also written to ``output``/transfer.json.
 
-    Returns:
-        The rows of Table 6 for the targets; also written to ``output``/transfer.json.
+    `to_pandas` has a row per target: accuracies in [0, 1], the paper's in percent, None if unknown. Where the metric
+    is consensus accuracy, the columns ``..._target`` are the accuracies of picking the target. In `to_dict`,
+    ``pretrained`` (None for a given checkpoint) and of each row ``as_is``, ``fine_tuned`` and ``from_scratch`` are
+    results as in training.json; ``skipped`` counts questions without image features; ``overlap`` is that of
+    `training.transfer.overlap`, None for ``overlap_unknown``.
 
     Raises:
         InputError: an input cannot be used, or does not match the content of ``output``.
@@ -184,7 +106,78 @@ def transfer(settings: TransferSettings, progress: Progress) -> TransferResult:
         from_scratch=settings.from_scratch,
         progress=progress,
     )
-    return TransferResult(settings, done)
+    return result_of(settings, done)
+
+
+def result_of(settings: TransferSettings, done: Mapping[str, Any]) -> TableResult:
+    """The result of the content of transfer.json: the rows next to the paper's, and images trained and tested on."""
+    rows = done["rows"]
+    lines: list[Any] = ["Accuracy in % with 95% intervals", _accuracies(rows)]
+    if shared := [row for row in rows if row["overlap"]]:
+        lines.append(f"Test images that are also training images of {done['pretrained_on']}")
+        of_images, of_questions = (
+            [f"{row['overlap'][f'shared_{what}']:,} of {row['overlap'][what]:,}" for row in shared]
+            for what in ("images", "questions")
+        )
+        cells = [
+            (row["config"], row["split"], *both) for row, *both in zip(shared, of_images, of_questions, strict=True)
+        ]
+        lines.append(TextTable.of(("config", "split", "images", "questions"), cells, texts=2))
+    own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
+    lines.append(f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}")
+    if any(row["paper"] for row in rows):
+        lines.append("paper: Chao et al. 2018, Table 6; from scratch: the best of its models")
+    if measured := [row["config"] for row in rows if _of_target(row["as_is"])]:
+        lines.append(f"{', '.join(measured)}: consensus accuracy; target: accuracy of picking the target")
+    for row in rows:
+        if row["skipped"]:
+            what = f"{row['skipped']:,} questions skipped without image features"
+            lines.append(f"{row['config']}, {row['split']}: {what}")
+    for reason in dict.fromkeys(row["overlap_unknown"] for row in rows if row["overlap_unknown"]):
+        names = ", ".join(row["config"] for row in rows if row["overlap_unknown"] == reason)
+        lines.append(f"images of {names} that were trained on: unknown; {reason}")
+    lines.append(f"all results: {settings.output / 'transfer.json'}")
+    records = [
+        {
+            "config": row["config"],
+            "split": row["split"],
+            "metric": row["as_is"].get("metric", "accuracy"),
+            "chance": row["as_is"].get("chance"),
+            **{step: row[step] and row[step]["accuracy"] for step in STEPS},
+            **{f"{step}_target": (_of_target(row[step]) or {}).get("accuracy") for step in STEPS},
+            **{f"paper_{name}": (row["paper"] or {}).get(name) for name in ("alone", "as_is", "fine_tuned")},
+        }
+        for row in rows
+    ]
+    return TableResult(lines, without_folders(done, done["checkpoint"], settings.dataset), records)
+
+
+def _accuracies(rows: list[Any]) -> TextTable:
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        steps, paper = [row[step] for step in STEPS], row["paper"]
+        lines.append((row["config"], _chance(row["as_is"]), *map(_shown, steps)))
+        if of_target := _of_target(row["as_is"]):
+            lines.append(("  target", _chance(of_target), *(_shown(_of_target(step)) for step in steps)))
+        if paper is not None:
+            lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
+    return TextTable.of(("config", "chance", "from scratch", "no fine-tuning", "fine-tuned"), lines)
+
+
+def _of_target(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The accuracy of picking the target next to consensus accuracy; None if there is none."""
+    return (result or {}).get("target_accuracy")
+
+
+def _chance(result: Mapping[str, Any]) -> str:
+    return f"{100 * result['chance']:.1f}" if "chance" in result else "-"
+
+
+def _shown(result: Mapping[str, Any] | None) -> str:
+    """An accuracy with its 95% interval, if known."""
+    from hf_vqa_mc.scoring.table import with_interval
+
+    return "-" if result is None else with_interval(result["accuracy"], result.get("interval"))
 
 
 def _recipe(name: str, recipe: Path | Mapping[str, Any] | None, given: Mapping[str, Any]) -> TrainingSettings:

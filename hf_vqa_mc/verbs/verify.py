@@ -1,21 +1,18 @@
 """``hf_vqa_mc.verify`` and ``vqa-mc verify``: compare the rows of a benchmark with the hashes in a file."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.errors import InputError, unknown_name
 from hf_vqa_mc.io.progress import Progress
-from hf_vqa_mc.options import option, settings, verb
-from hf_vqa_mc.result import FAILED, Frame, Report, Result, frame_of
+from hf_vqa_mc.options import option, settings
+from hf_vqa_mc.result import FAILED, TableResult, verb
 from hf_vqa_mc.text.counted import counted
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
-
-    from hf_vqa_mc.audits.comparison import Check
 
 
 @settings
@@ -33,55 +30,19 @@ class VerifySettings:
     config: str | None = option("Config; by default that of the audit.", default=None, kw_only=False)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VerifyResult(Result):
-    """The checks of a file."""
-
-    checks: "tuple[Check, ...]"
-
-    @property
-    def changed(self) -> "list[Check]":
-        """The checks that failed."""
-        from hf_vqa_mc.audits.comparison import CHANGED
-
-        return [check for check in self.checks if check.status == CHANGED]
-
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]
-        """3 if a check failed."""
-        return FAILED if self.changed else 0
-
-    def report(self) -> Report:
-        """A line per check, and the conclusion."""
-        yield from (check.line for check in self.checks)
-        made = counted(len(self.checks), "check")
-        yield f"NOT VERIFIED: {len(self.changed)} of {made} failed" if self.changed else f"verified: {made}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Whether it is verified, and each check."""
-        return {"verified": not self.changed, "checks": [check._asdict() for check in self.checks]}
-
-    def to_pandas(self) -> Frame:
-        """One row per check: what, status, and the rows before and now."""
-        return frame_of(self.to_dict()["checks"], columns=["what", "status", "before", "now"])
-
-
 @verb(
     VerifySettings,
     "vqa-mc verify vqa_mc_audit/benchmark.csv/audit.json benchmark.csv",
     "vqa-mc verify audit.json NAMESPACE/benchmark@v1.0",
     "vqa-mc verify vqa_mc/statistics.json NAMESPACE/vqa_mc cocoqa_iou_qou",
 )
-def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
-    """Verify the rows of a benchmark.
-
-    Returns:
-        The checks.
+def verify(settings: VerifySettings, progress: Progress) -> TableResult:
+    """Whether the rows are verified, and the checks; `to_pandas` has a row per check.
 
     Raises:
         InputError: the file or the dataset cannot be read.
     """
-    from hf_vqa_mc.audits.comparison import compare_rows, read_audit, split_hashes
+    from hf_vqa_mc.audits.comparison import CHANGED, compare_rows, read_audit, split_hashes
     from hf_vqa_mc.data.inventory import INVENTORY
     from hf_vqa_mc.data.reading import load
 
@@ -94,10 +55,17 @@ def verify(settings: VerifySettings, progress: Progress) -> VerifyResult:
         name = settings.config or stored.get("config") or ""
         hashes, read_with = stored["certificate"]["splits"], stored["certificate"]["read_with"]
     try:
-        options = BenchmarkOptions(settings.dataset, name or None if has_configs else None, **read_with)
+        options = BenchmarkOptions(settings.dataset, (name or None) if has_configs else None, **read_with)
     except TypeError as error:
         raise InputError(f"{settings.file}: settings of another version ({error})") from error
-    return VerifyResult(tuple(compare_rows(hashes, split_hashes(load(options, progress)))))
+    checks = list(compare_rows(hashes, split_hashes(load(options, progress))))
+    failed = sum(check.status == CHANGED for check in checks)
+    made = counted(len(checks), "check")
+    outcome = f"NOT VERIFIED: {failed} of {made} failed" if failed else f"verified: {made}"
+    rows = [check._asdict() for check in checks]
+    lines = [*(check.line for check in checks), outcome]
+    figures = {"verified": not failed, "checks": rows}
+    return TableResult(lines, figures, rows, ["what", "status", "before", "now"], FAILED if failed else 0)
 
 
 def _stored_hashes(path: Path, config: str | None) -> tuple[str, dict[str, Any]]:

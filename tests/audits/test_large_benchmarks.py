@@ -14,7 +14,8 @@ from hf_vqa_mc.audits.probes.heuristics import COSINES
 from hf_vqa_mc.audits.settings import ProbeSettings
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.errors import InputError
-from hf_vqa_mc.report.audit_folder import write_audit
+from hf_vqa_mc.report.audit import AuditResult
+from hf_vqa_mc.verbs.audit import AuditSettings
 from tests.audits.planted import context_of, planted, split_of, with_columns
 
 
@@ -61,7 +62,7 @@ def test_the_sample_is_stated_wherever_its_figures_are(sampled):
 
 
 def test_rows_outside_the_sample_have_no_scores_in_the_files(sampled, tmp_path):
-    write_audit(tmp_path / "audit", sampled)
+    AuditResult(AuditSettings("planted"), sampled).save(tmp_path / "audit")
     written = parquet.read_table(tmp_path / "audit" / "rows.parquet")
     assert written["bias"].null_count == 800
     assert written["longest choice"].null_count == 0

@@ -1,9 +1,11 @@
 """A cache of its own for each test, and one built folder for all commands that read one."""
 
+import sys
 import warnings
 
 import pytest
 
+from hf_vqa_mc.cli import main
 from tests.sources import fixtures
 
 
@@ -26,3 +28,17 @@ def built(tmp_path_factory):
         build("cocoqa", data_dir=cocoqa, output=folder / "vqa_mc", variants=["iou", "random_uniform"])
         build("vqa", data_dir=vqa, output=folder / "vqa_mc", variants=["orig"])
     return folder / "vqa_mc"
+
+
+@pytest.fixture
+def vqa_mc(monkeypatch, capsys, tmp_path):
+    """Runs a command line in this process, in an empty folder; exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def vqa_mc(*arguments):
+        monkeypatch.setattr(sys, "argv", ["vqa-mc", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return (end.value.code or 0, *capsys.readouterr())
+
+    return vqa_mc

@@ -136,26 +136,6 @@ def test_probes_find_what_no_heuristic_finds(run, tmp_path):
     assert sum(one["rows"] for one in printed["bias"]["histogram"]) == 400
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--fail-above", "5"], "--fail-above 5.0: expected a number from 0 to less than 1"),
-        (["--question", "asked"], "unknown column of"),
-        (["--output", "b.jsonl"], "would replace or change an input"),
-        (["--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["--features", "here"], "--features here is used only by probes"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_invalid_options_give_one_line_and_write_nothing(run, tmp_path, arguments, message):
-    lines(tmp_path / "b.jsonl", rows=20)
-    result = run("audit", "b.jsonl", "--no-probes", *arguments)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert result.stderr.strip().count("\n") <= 3
-    assert not (tmp_path / "vqa_mc_audit").exists()
-
-
 @pytest.mark.slow
 def test_the_output_and_the_report_end_with_a_remedy_command_that_runs(run, tmp_path, untrained_report_probes):
     rows = [
@@ -240,12 +220,3 @@ def test_against_an_earlier_release_it_shows_what_changed_and_fails_on_regressio
     assert run("audit", old, "--no-probes", "--against", "new/audit.json", "--fail-on-regression", "0").exit_code == 0
     same = json.loads(run("audit", old, *given, "--json").stdout)
     assert same["changes"] == []
-
-
-def test_options_of_two_releases_need_the_earlier_one(run, tmp_path):
-    alone = run("audit", lines(tmp_path / "b.jsonl"), "--fail-on-regression", "0")
-    assert alone.exit_code == 2
-    assert "--fail-on-regression needs --against FILE" in alone.stderr
-    missing = run("audit", tmp_path / "b.jsonl", "--against", tmp_path / "none.json")
-    assert missing.exit_code == 2
-    assert "none.json: no such file" in missing.stderr

@@ -4,13 +4,12 @@ import errno
 import json
 import os
 import subprocess
-import sys
 import warnings
+from functools import partial
 
 import pytest
 from datasets import load_dataset
 
-from hf_vqa_mc.cli import main
 from hf_vqa_mc.errors import MissingExtra
 from tests.dataset.fixtures import glove
 from tests.sources import fixtures
@@ -29,27 +28,8 @@ def inputs(tmp_path_factory):
 
 
 @pytest.fixture
-def vqa_mc(monkeypatch, capsys, inputs, tmp_path):
-    """Runs a command line; exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def vqa_mc(*arguments):
-        monkeypatch.setattr(sys, "argv", ["vqa-mc", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return vqa_mc
-
-
-@pytest.fixture
 def build(vqa_mc, inputs):
-    def build(*options):
-        return vqa_mc(
-            "build", "cocoqa", "--data-dir", inputs / "cocoqa", "--word-vectors", inputs / "glove.txt", *options
-        )
-
-    return build
+    return partial(vqa_mc, "build", "cocoqa", "--data-dir", inputs / "cocoqa", "--word-vectors", inputs / "glove.txt")
 
 
 @pytest.mark.slow

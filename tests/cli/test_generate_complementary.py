@@ -72,7 +72,6 @@ def test_parquet_holds_the_same_and_json_tells_the_figures(made, tmp_path):
         (["--output", "found.txt"], "suffixes .jsonl, .parquet"),
         (["--captions", "none.json"], "none.json: No such file"),
         (["--coco", "none.json"], "COCO file none.json: no such file"),
-        (["--output", "none/a.jsonl"], "--output none/a.jsonl: folder "),
     ],
 )
 def test_errors_are_reported_before_anything_is_written(made, tmp_path, monkeypatch, options, complaint):

@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.cli import main
 from hf_vqa_mc.text.counted import percent
+from hf_vqa_mc.verbs.audit import AuditSettings
 from tests.cli import small_easy_vqa
 from tests.sources import fixtures
 
@@ -21,25 +22,15 @@ CONFIGS = [*OPEN, CLOSED]
 
 
 @pytest.fixture
-def quickstart(monkeypatch, capsys, tmp_path):
+def quickstart(vqa_mc, monkeypatch, tmp_path):
     """Runs it on a small easy-VQA, with an audit that counts only; exit code, stdout and stderr."""
-    from hf_vqa_mc.audits.auditing import ProbeSettings
-    from hf_vqa_mc.verbs import audit  # noqa: F401  its settings class derives from the one that is replaced
-
     small_easy_vqa.make(tmp_path / "packages")
     (tmp_path / "here").mkdir()
     monkeypatch.syspath_prepend(tmp_path / "packages")
     monkeypatch.delitem(sys.modules, "easy_vqa", raising=False)  # another test may have imported the real one
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr("hf_vqa_mc.audits.settings.ProbeSettings", lambda **_: ProbeSettings(probes=False))
-
-    def quickstart(*options):
-        monkeypatch.setattr(sys, "argv", ["vqa-mc", "quickstart", *map(str, options)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return quickstart
+    monkeypatch.setattr("hf_vqa_mc.verbs.quickstart.AuditSettings", partial(AuditSettings, probes=False))
+    return partial(vqa_mc, "quickstart")
 
 
 def printed_commands(out):

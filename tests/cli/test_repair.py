@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import hf_vqa_mc as vm
 from hf_vqa_mc.cli import app
-from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.remedies import judgement
 from hf_vqa_mc.remedies.remedied import Remedied
 
@@ -103,30 +102,6 @@ def test_the_result_in_python_says_whether_it_is_better():
     fixed = vm.remedy(pd.DataFrame(questions(0.5, 160)))
     assert fixed.better == (fixed.comparison.better and not fixed.comparison.harmed)
     assert len(fixed.changes) == fixed.statistics["changed"]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"strategy": "repair", "prune": 0.1}, "prune is an option of strategy prune, not of repair"),
-        (
-            {"strategy": "repair", "guarantee": "choices"},
-            "guarantee is an option of strategy closed, not of repair",
-        ),
-        ({"strategy": "repair", "variant": "iou"}, "variant is an option of strategy closed and iou_qou, not of"),
-        ({"strategy": "closed", "variant": "iou"}, "variant iou is of strategy iou_qou, not of closed"),
-        ({"strategy": "iou_qou", "variant": "sets"}, "variant sets is of strategy closed, not of iou_qou"),
-        ({"decoys_per_set": 2}, "decoys_per_set is an option of strategy iou_qou and best, not of repair"),
-        ({"variant": "iou", "budget": 0.1}, "budget is an option of strategy repair and best, not of iou_qou"),
-        ({"coverage": 0.9}, "coverage is an option of strategy closed and best, not of repair"),  # the default
-        ({"set_size": 4}, "set_size is an option of strategy closed and best, not of repair"),
-        ({"preset": "plausible"}, "preset is an option of strategy closed, iou_qou and best, not of repair"),
-        ({"variant": "iou", "budget": 0.2}, "budget is an option of strategy repair and best, not of iou_qou"),
-    ],
-)
-def test_options_of_other_strategies_are_refused(options, words):
-    with pytest.raises(InputError, match=words):
-        vm.remedy("b.jsonl", **options)
 
 
 @pytest.mark.slow

@@ -5,11 +5,11 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hf_vqa_mc.cli import main
 from hf_vqa_mc.data.annotations import ACCEPTED
 from hf_vqa_mc.scoring.consensus import vqa_accuracy
 from hf_vqa_mc.scoring.multiple_choice import mc_accuracy
@@ -20,19 +20,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::hf_vqa_mc.errors.CountMismatch"
 
 
 @pytest.fixture
-def score(monkeypatch, capsys, tmp_path, built):
-    """Runs a command line in an empty folder next to ./vqa_mc; exit code, stdout and stderr."""
+def score(vqa_mc, monkeypatch, tmp_path, built):
+    """Runs the command in a folder next to ./vqa_mc; exit code, stdout and stderr."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     Path("vqa_mc").symlink_to(built)
-
-    def score(*arguments):
-        monkeypatch.setattr(sys, "argv", ["vqa-mc", "score", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return score
+    return partial(vqa_mc, "score")
 
 
 def rows_of(config, split="test"):

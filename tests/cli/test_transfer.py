@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hf_vqa_mc.scoring.table import with_interval
-from hf_vqa_mc.verbs.transfer import TransferResult, TransferSettings
+from hf_vqa_mc.verbs.transfer import TransferSettings, result_of
 from tests.training import toy_dataset, transfer_world
 
 FEATURES = "vqa_mc_features/pixels-1"
@@ -122,6 +122,10 @@ def test_what_cannot_be_used_is_said_in_a_line_before_any_work(transfer, options
 
 def test_saved_figures_have_no_folders_of_the_user(tmp_path):
     settings = TransferSettings(str(tmp_path / "vqa_mc"), output=tmp_path / "t")
-    record = {"checkpoint": str(tmp_path / "t" / "best"), "rows": [f"needs a in {tmp_path / 'vqa_mc'}"]}
-    (file,) = TransferResult(settings, record).save(tmp_path / "figures.json")
-    assert json.loads(file.read_text()) == {"checkpoint": "best", "rows": ["needs a in vqa_mc"]}
+    row = dict.fromkeys(["config", "split", "overlap", "skipped", "paper", "from_scratch", "fine_tuned"])
+    row |= {"as_is": {"accuracy": 0.5}, "overlap_unknown": f"needs a in {tmp_path / 'vqa_mc'}"}
+    names = ("pretrained", "pretrained_on", "model")
+    record = {**dict.fromkeys(names), "checkpoint": str(tmp_path / "t" / "best"), "rows": [row | {"config": "a"}]}
+    (file,) = result_of(settings, record).save(tmp_path / "figures.json")
+    figures = json.loads(file.read_text())
+    assert (figures["checkpoint"], figures["rows"][0]["overlap_unknown"]) == ("best", "needs a in vqa_mc")

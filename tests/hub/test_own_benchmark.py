@@ -250,4 +250,4 @@ def test_videos_are_pushed_and_exported_as_names_only_if_the_user_says_so(rows, 
     with pytest.raises(InputError, match=f"{named}; or export without them: image ''"):
         vm.export("lmms-eval", "videos.csv", output="tasks")
     assert vm.push("dataset", NAME, folder="videos.csv", image="", dry_run=True).shipment.files
-    assert vm.export("lmms-eval", "videos.csv", output="tasks", image="").exported.questions == ROWS
+    assert vm.export("lmms-eval", "videos.csv", output="tasks", image="").to_dict()["questions"] == ROWS

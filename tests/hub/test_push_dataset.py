@@ -168,7 +168,7 @@ def test_a_remedied_benchmark_is_pushed_tagged_verified_and_extended(hub_here, t
     card = hub_here.repositories["dataset", NAME].files["README.md"].decode()
     assert "Canary string: `hf_vqa_mc:" in card and "sha256 of the rows in their order" in card
     copy = snapshot_download(NAME, repo_type="dataset", revision="v1.0", local_dir=tmp_path / "copy")
-    assert not vm.verify(folder / "statistics.json", copy).changed
+    assert vm.verify(folder / "statistics.json", copy).to_dict()["verified"]
     remedied(Path(copy), "two", overwrite=True)  # with the cache of the download
     again = vm.push("dataset", NAME, folder=copy)
     assert "croissant.json has no version and date (tag) and creators (creators)" in repr(again)

@@ -1,6 +1,5 @@
 """Chromium without a window, driven by Debian's chromium-driver over the WebDriver protocol."""
 
-import base64
 import json
 import os
 import re
@@ -76,17 +75,6 @@ class Browser:
         return [
             event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
         ]
-
-    def picture(self, path: Path) -> None:
-        """Write what the window would show of the whole page as a png."""
-        size = self.devtools("Page.getLayoutMetrics", {})["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        found = self.devtools("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
-        path.write_bytes(base64.b64decode(found["data"]))
-
-    def printed(self) -> bytes:
-        """The page as a pdf."""
-        return base64.b64decode(self._call("POST", f"{self._session}/print", {}))
 
     def devtools(self, command: str, parameters: dict[str, Any]) -> Any:
         """What Chromium's own protocol answers."""

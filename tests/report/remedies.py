@@ -6,9 +6,9 @@ import datasets
 
 from hf_vqa_mc.data.reading import read_benchmark
 from hf_vqa_mc.remedies.judgement import Change, Comparison
-from hf_vqa_mc.report.remedy_folder import report_contents
-from hf_vqa_mc.report.verdict import judgement_figures
-from hf_vqa_mc.result import Step
+from hf_vqa_mc.remedies.remedied import Remedied
+from hf_vqa_mc.report.remedy import RemedyResult
+from hf_vqa_mc.verbs.remedy import RemedySettings
 
 LEAK_CURVE = {
     "points": [
@@ -44,11 +44,9 @@ def contents(texts=("a cat",), n_changes=3, compared=COMPARISON, closed=False, d
     statistics = {"strategy": "repair", "changed": n_changes, "decoys": 4, "splits": {"test": split}}
     if closed:
         statistics["closed_sets"] = {benchmark.evaluated: {"leak_curve": LEAK_CURVE}}
-    figures = {"remedy": {**statistics, "changes": changes}, "judgement": f"Better {texts[0]}."}
-    table = judgement_figures(benchmark, benchmark, compared)
-    return report_contents(
-        benchmark, benchmark, table, compared, figures, [Step("Audit the result", "audit", ("new.csv",))]
-    )
+    settings = RemedySettings("published", output="new.csv", force=True)
+    made = Remedied(benchmark, {**statistics, "changes": changes})
+    return RemedyResult(settings, benchmark, made, compared)._files()
 
 
 def page(texts=("a cat",), **options):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hf_vqa_mc.report.pages import preview_html, rendered
+from hf_vqa_mc.report.pages import rendered
+from hf_vqa_mc.report.preview import preview_html
 from hf_vqa_mc.report.report import report_html
 from tests.report import audits, hostile, remedies
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import ExifTags, Image
 
 from hf_vqa_mc.report.examples import Example
-from hf_vqa_mc.report.pages import preview_html
+from hf_vqa_mc.report.preview import preview_html
 from hf_vqa_mc.report.thumbnails import small_image
 from tests.report import audits, hostile
 from tests.report.test_report import Elements

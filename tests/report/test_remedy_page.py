@@ -10,7 +10,7 @@ def test_the_page_has_the_judgement_the_table_each_probe_and_the_next_command():
     page = Elements(remedies.page())
     assert "15.0 points from chance before the remedy" in page.text
     assert "5.0 points from chance after the remedy" in page.text
-    assert "Better a cat." in page.text
+    assert "Better on average, but 1 of 2 probes find a larger leak." in page.text
     assert "choices alone: strongest probe 40.0% ± 2.0 (forest on character LSA)" in page.text
     assert "forest on character LSA choices alone · distance -10.0 (-13.0 to -7.0); better" in page.text
     assert "most words of the question question and choices · distance +10.0 (+7.0 to +13.0); worse" in page.text

@@ -223,11 +223,11 @@ def test_an_open_ended_model_is_transferred(answered, tmp_path):
     tuning = {"epochs": 1, "batch_size": 20, "optimizer": "adam"}
     given = {"targets": ["open"], "fine_tuning_recipe": tuning}
     done = vm.transfer(str(answered), pretrain="open", recipe=recipe, output=tmp_path / "one", **given)
-    (row,) = done.record["rows"]
-    assert row["as_is"] == done.record["pretrained"]
+    (row,) = done.figures["rows"]
+    assert row["as_is"] == done.figures["pretrained"]
     assert row["as_is"]["metric"] == row["fine_tuned"]["metric"] == "consensus accuracy"
-    again = vm.transfer(str(answered), init_from=done.record["checkpoint"], output=tmp_path / "two", **given)
-    assert again.record["rows"] == done.record["rows"]
+    again = vm.transfer(str(answered), init_from=str(tmp_path / "one/pretrained/best"), output=tmp_path / "two", **given)
+    assert again.figures["rows"] == done.figures["rows"]
     assert list(done.to_pandas()["chance"]) == [None]
     assert list(done.report())
 
