@@ -226,7 +226,9 @@ def test_an_open_ended_model_is_transferred(answered, tmp_path):
     (row,) = done.figures["rows"]
     assert row["as_is"] == done.figures["pretrained"]
     assert row["as_is"]["metric"] == row["fine_tuned"]["metric"] == "consensus accuracy"
-    again = vm.transfer(str(answered), init_from=str(tmp_path / "one/pretrained/best"), output=tmp_path / "two", **given)
+    again = vm.transfer(
+        str(answered), init_from=str(tmp_path / "one/pretrained/best"), output=tmp_path / "two", **given
+    )
     assert again.figures["rows"] == done.figures["rows"]
     assert list(done.to_pandas()["chance"]) == [None]
     assert list(done.report())
