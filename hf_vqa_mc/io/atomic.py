@@ -131,10 +131,17 @@ def publish(staged: contextlib.AbstractContextManager[tuple[Staged, list[Path]]]
 @contextlib.contextmanager
 def new_file(path: Path, content: bytes = b"", overwrite: bool = True) -> Iterator[Staged]:
     """A new version of a file, to be published in the block; ``overwrite`` is checked again then."""
-    Path(os.path.realpath(path)).parent.mkdir(exist_ok=True)
-    with Staged(path, overwrite) as new:
-        new.new.write_bytes(content)
-        yield new
+    folder = Path(os.path.realpath(path)).parent
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with Staged(path, overwrite) as new:
+            new.new.write_bytes(content)
+            yield new
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):  # it has files
+                folder.rmdir()
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:  # noqa: ANN401  any json value
