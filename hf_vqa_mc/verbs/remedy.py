@@ -269,7 +269,7 @@ def remedy(settings: RemedySettings, progress: Progress) -> RemedyResult:
     from hf_vqa_mc.io.atomic import publish_together
 
     strategy = strategy_of(settings, settings.strategy)
-    read = settings.pool, settings.candidates, settings.reject
+    read = settings.pool, settings.captions, settings.scene_graphs, settings.candidates, settings.reject
     inputs = [*settings.paths, *(Path(one) for one in read if one)]
     if settings.output is not None:
         check_output(settings.dataset, settings.output, settings.overwrite)
@@ -332,7 +332,7 @@ def _candidates(settings: RemedySettings, benchmark: "Benchmark", progress: Prog
     from hf_vqa_mc.io.hub_folder import file_name
     from hf_vqa_mc.remedies.candidate_pool import from_replies, read_candidates
 
-    found = read_candidates(benchmark, settings.pool, settings.candidates, progress)
+    found = read_candidates(benchmark, settings, progress)
     model, folder, beside = settings.candidates_from, None, settings.output or settings.report
     if model is None:
         return benchmark, found
