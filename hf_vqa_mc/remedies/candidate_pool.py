@@ -1,6 +1,10 @@
-"""Candidates for decoys from elsewhere: other datasets, a table, replies of a model; and which of them suit a row."""
+"""Candidates for decoys from elsewhere, and which of them suit a row.
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+They come from other datasets, captions, scene graphs, a table, or replies of a model.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,28 +15,32 @@ from hf_vqa_mc.audits.rows import Rows
 from hf_vqa_mc.data import Benchmark
 from hf_vqa_mc.data.cells import as_text
 from hf_vqa_mc.data.column_detection import ANSWERED
-from hf_vqa_mc.data.files import read_file
+from hf_vqa_mc.data.files import file_form, read_file
 from hf_vqa_mc.data.loading import NoChoices, open_tables
 from hf_vqa_mc.data.options import BenchmarkOptions
 from hf_vqa_mc.data.reading import load
 from hf_vqa_mc.decoys.candidates import MISSING, Float32s, Int64s, Ints
+from hf_vqa_mc.engines.complementary.premise import captions_in, noun_phrases
+from hf_vqa_mc.engines.gqa.scene_graph import read_graphs
 from hf_vqa_mc.errors import InputError, shown
+from hf_vqa_mc.io.json_stream import first_character
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.remedies.row_features import BEGINNING, similar_rows
+from hf_vqa_mc.remedies.strategies import StrategySettings
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
 
 COLUMNS = ("question_id", "text", "source")  # columns of a table of candidates
 NEIGHBOURS = 1000
-"""Candidates of a row by its question; similar questions of a large pool mostly have the same few answers."""
+"""Candidates of a row by its question, and by its choices; similar ones of a large pool mostly have the same texts."""
 
 CANDIDATES = pa.schema(
     [
         ("text", pa.string()),
         ("source", pa.string()),  # value for the column choice_origins
-        ("question", pa.string()),  # the question that it answers; null for a candidate of one row
-        ("image_id", pa.string()),  # the image of that question, or ""
+        ("question", pa.string()),  # the question that it answers, or null
+        ("image_id", pa.string()),  # the image of that question, or of which the text is true; or ""
         ("question_id", pa.string()),  # the only question of the benchmark whose decoy it may become, or null
     ]
 )
@@ -46,14 +54,20 @@ def candidate_table(text: Sequence[str] | pa.Array, source: pa.Array, **columns:
     return pa.table({"text": text, "source": source, **others, **columns}, CANDIDATES)
 
 
-def read_candidates(benchmark: Benchmark, pool: str | None, table: Path | None, progress: Progress) -> pa.Table:
-    """Read the candidates for a benchmark from the sources that are given; see the reader of each."""
+def read_candidates(benchmark: Benchmark, given: StrategySettings, progress: Progress) -> pa.Table:
+    """Read the candidates for a benchmark from the files that are given; see the reader of each."""
     parts = [NONE]
-    if table is not None:
+    if given.candidates is not None:
         ids = {one for split in benchmark.splits.values() for one in split.rows["question_id"].to_pylist()}
-        parts.append(read_candidate_table(table, ids))
-    if pool is not None:
-        parts.append(read_pool(pool, progress))
+        parts.append(read_candidate_table(given.candidates, ids))
+    if given.pool is not None:
+        parts.append(read_pool(given.pool, progress))
+    if given.captions is not None:
+        progress("captions: reading", 0, 1)
+        parts.append(read_captions(given.captions, _image_ids(benchmark)))
+    if given.scene_graphs is not None:
+        progress("scene graphs: reading", 0, 1)
+        parts.append(read_scene_graphs(given.scene_graphs, _image_ids(benchmark)))
     return pa.concat_tables(parts)
 
 
@@ -94,6 +108,49 @@ def _answers(table: pa.Table, location: str) -> pa.Table:
     return found.filter(pc.not_equal(pc.utf8_trim_whitespace(text), ""))
 
 
+def read_captions(captions: str, images: Collection[str]) -> pa.Table:
+    """Read the objects that captions name, alone and with the adjectives before them; see `noun_phrases`.
+
+    They are a JSON file of COCO captions, or a table with the columns image_id and caption in any form that
+    ``vqa-mc audit`` opens. Images other than ``images`` give only texts that occur nowhere before.
+    """
+
+    def read() -> Iterator[tuple[str, str]]:
+        path = Path(captions)
+        if path.is_file() and file_form(path) == "json" and first_character(path) == "{":
+            yield from captions_in(path)
+            return
+        opened = open_tables(captions, None, open_ended=True)
+        for split, table in opened.tables.items():
+            ids, texts = _columns(table, ("image_id", "caption"), opened.locations[split])
+            yield from zip(ids.to_pylist(), texts.to_pylist(), strict=True)
+
+    named = ((image, text) for image, caption in read() for text in noun_phrases(caption))
+    return _about_images(named, images, f"caption of image {{}} of {public_name(captions)}")
+
+
+def read_scene_graphs(path: Path, images: Collection[str]) -> pa.Table:
+    """Read the names and attributes of the objects of scene graphs: a JSON file of GQA's, or Visual Genome's folder.
+
+    Images other than ``images`` give only texts that occur nowhere before.
+    """
+    objects = ((graph.image_id, one) for graph in read_graphs(path, Counter()) for one in graph.objects.values())
+    named = ((image, text) for image, one in objects for text in (one.name, *one.attributes))
+    return _about_images(named, images, f"scene graph of image {{}} of {public_name(str(path))}")
+
+
+def _about_images(named: Iterable[tuple[str, str]], images: Collection[str], source: str) -> pa.Table:
+    """A candidate for each new text, and one for each image of the benchmark that has it."""
+    found, known = dict[tuple[str, str], None](), set[str]()
+    for image, text in ((image, text.strip()) for image, text in named):
+        if text and (image in images or text not in known):
+            found[image, text] = None
+            known.add(text)
+    ids = [image for image, _ in found]
+    sources = pa.array([source.format(image) for image in ids], pa.string())
+    return candidate_table([text for _, text in found], sources, image_id=ids)
+
+
 def read_candidate_table(path: Path, question_ids: Collection[str]) -> pa.Table:
     """Read a table of candidates for certain questions: a Parquet, jsonl, json, csv or tsv file with `COLUMNS`."""
     if not path.is_file():
@@ -127,8 +184,13 @@ def _columns(table: pa.Table, columns: Sequence[str], location: str) -> Iterator
 
 def images_in_common(candidates: pa.Table, benchmark: Benchmark) -> int:
     """Number of the benchmark's images about which there are candidates."""
-    images = {one for split in benchmark.splits.values() for one in split.rows["image_id"].unique().to_pylist()}
-    return len({*candidates["image_id"].unique().to_pylist()} & images - {""})
+    return len({*candidates["image_id"].unique().to_pylist()} & _image_ids(benchmark))
+
+
+def _image_ids(benchmark: Benchmark) -> set[str]:
+    """The images of all splits."""
+    found = {one for split in benchmark.splits.values() for one in split.rows["image_id"].unique().to_pylist()}
+    return found - {""}
 
 
 def as_questions(candidates: pa.Table) -> pa.Table:
@@ -141,27 +203,41 @@ def as_questions(candidates: pa.Table) -> pa.Table:
 class CandidatePool:
     """Candidates for the rows of a split; ``rows`` are those of `as_questions`, numbered together with them."""
 
-    def __init__(self, candidates: pa.Table, rows: Rows, question_ids: pa.Array) -> None:
+    def __init__(self, candidates: pa.Table, rows: Rows, question_ids: pa.Array, image_ids: pa.Array) -> None:
         self.rows = rows
         only = pc.index_in(candidates["question_id"], question_ids).combine_chunks()
         self._only_row = pc.fill_null(only, MISSING).to_numpy()  # (candidates,): MISSING for no or another row
-        self._with_question = np.flatnonzero(pc.is_valid(candidates["question"]).to_numpy())
+        has_question = pc.is_valid(candidates["question"]).to_numpy()
+        self._with_question = np.flatnonzero(has_question)
+        is_text = ~has_question & pc.is_null(candidates["question_id"]).to_numpy()  # of captions or scene graphs
+        texts = np.flatnonzero(is_text)
+        keys = rows.vocabulary.keys[rows.texts[texts, 0]]
+        self._distinct = texts[np.sort(np.unique(keys, return_index=True)[1])]
+        images = image_ids.filter(pc.not_equal(image_ids, "")).unique()
+        self._image = pc.fill_null(pc.index_in(image_ids, images), MISSING).to_numpy()  # (rows of the split,)
+        about = pc.fill_null(pc.index_in(candidates["image_id"].combine_chunks(), images), MISSING).to_numpy()
+        self._true_of = np.where(is_text & (about != MISSING), about, MISSING - 1)  # (candidates,): numbers of images
 
     def near(self, vectors: Float32s, rows: Rows, some: Ints, least: float) -> tuple[Int64s, Float32s]:
         """The candidates that suit some of the split's rows.
 
-        These are the ones for its question alone (similarity 1) and those that answer a similar question (at ``least``
-        that similar by the ``vectors`` of the rows and the candidates, see `row_vectors`).
+        These are the ones for its question alone (similarity 1), the texts about its image, those that answer a
+        similar question (at ``least`` that similar by the ``vectors`` of the rows and the candidates, see
+        `row_vectors`), and of the texts without a question those most like its choices.
 
         Returns:
             Numbers int64 (some, candidates), counted from the number of rows on and padded with MISSING; similarities.
         """
-        own = [len(rows) + np.flatnonzero(self._only_row == row) for row in some.tolist()]
+        own = [np.flatnonzero((self._only_row == row) | (self._true_of == self._image[row])) for row in some.tolist()]
         numbers = np.full((len(own), max(map(len, own), default=0)), MISSING, np.int64)
-        for at, of_row in enumerate(own):
-            numbers[at, : len(of_row)] = of_row
+        similarity = np.ones(numbers.shape, np.float32)
+        for at, (row, of_row) in enumerate(zip(some.tolist(), own, strict=True)):
+            numbers[at, : len(of_row)] = len(rows) + of_row
+            products = np.round(vectors[len(rows) + of_row] @ vectors[row], 5)
+            similarity[at, : len(of_row)] = np.where(self._only_row[of_row] == row, 1, products)
         begins = np.concatenate([rows.beginning(BEGINNING), self.rows.beginning(BEGINNING)])
         among, groups = len(rows) + self._with_question, np.arange(len(vectors))
-        near, similarity = similar_rows(vectors, groups, some, among, NEIGHBOURS, begins, least)
-        ones = np.ones(numbers.shape, np.float32)
-        return np.concatenate([numbers, near], axis=1), np.concatenate([ones, similarity], axis=1)
+        answers = similar_rows(vectors, groups, some, among, NEIGHBOURS, begins, least)
+        texts = similar_rows(vectors, groups, some, len(rows) + self._distinct, NEIGHBOURS)
+        parts = [(numbers, similarity), answers, texts]
+        return np.concatenate([one for one, _ in parts], axis=1), np.concatenate([one for _, one in parts], axis=1)

@@ -162,7 +162,7 @@ def _repaired(statistics: dict[str, Any]) -> list[str]:
         if one.get("rows_without_candidate"):
             lines.append(
                 f"{name}: in {counted(one['rows_without_candidate'], 'row')} no text passed the filters; give more "
-                "texts with --pool, --candidates or --candidates-from."
+                "texts with --pool, --captions, --scene-graphs, --candidates or --candidates-from."
             )
     if "candidates" in statistics:
         given = statistics["candidates"]

@@ -99,7 +99,7 @@ def repair_benchmark(
     figures: dict[str, Any] = {}
     changes: list[dict[str, Any]] = []
     for name, split in benchmark.splits.items():
-        ids = split.rows["question_id"].combine_chunks()
+        ids, images = (split.rows[column].combine_chunks() for column in ("question_id", "image_id"))
         try:
             found = repair(
                 numbered[name],
@@ -107,7 +107,7 @@ def repair_benchmark(
                 families,
                 answers=benchmark.known_answers[name].to_pylist(),
                 rejected=rejected_texts(verdicts, split.rows),
-                pool=CandidatePool(candidates, numbered[_POOL], ids) if len(candidates) else None,
+                pool=CandidatePool(candidates, numbered[_POOL], ids, images) if len(candidates) else None,
                 budget=budget,
                 seed=seed,
                 progress=prefixed(progress, name) if len(tables) > 1 else progress,

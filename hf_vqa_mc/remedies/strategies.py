@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JUDGED = FolderKind("vqa-mc remedy --report")
 BUDGET, TO_GAIN, PRESET = 0.2, 0.05, "plausible"  # defaults of ``--budget``, ``--prune`` and ``--preset``
-SOURCES = ("candidates", "candidates_from", "base_url")
+SOURCES = ("captions", "scene_graphs", "candidates", "candidates_from", "base_url")
 """Options that name candidates for decoys which answer no question."""
 SET_OPTIONS = tuple(one.name for one in fields(SetSettings))
 OFTEN = 2  # questions per image, and rows per distinct answer, from which other rows' answers replace all decoys
@@ -79,6 +79,16 @@ class StrategySettings:
     pool: str | None = option(
         "Another dataset, on the same or other images, whose answers may become decoys: multiple-choice or open-ended "
         "questions, or an annotation file of VQA next to its questions file.",
+        default=None,
+    )
+    captions: str | None = option(
+        "Of repair: captions whose objects may become decoys: a COCO captions file, or a table with image_id and "
+        "caption.",
+        default=None,
+    )
+    scene_graphs: Path | None = option(
+        "Of repair: scene graphs whose objects and attributes may become decoys: a file of GQA, or a folder of Visual "
+        "Genome.",
         default=None,
     )
     candidates: Path | None = option(

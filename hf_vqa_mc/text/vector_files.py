@@ -5,6 +5,7 @@ long; the values are the same. A .kv file (``KeyedVectors.save``) is a pickle, a
 plain values and arrays of numbers are unpickled.
 """
 
+import codecs
 import hashlib
 import io
 import pickle
@@ -165,7 +166,7 @@ def table_checksum(words: Sequence[str], vectors: NDArray[np.floating]) -> str:
 
 
 class _Attributes:
-    """Replaces KeyedVectors: the attributes of the file."""
+    """Replaces KeyedVectors (and the Vocab of gensim 3): the attributes of the file."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -179,14 +180,26 @@ def _dtype(code: str, *options: Any) -> np.dtype[Any]:  # noqa: ANN401  as numpy
     return found
 
 
+def _encoded(text: str, encoding: str) -> bytes:
+    """Bytes as pickled by protocols before 3."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"the encoding {encoding}")
+    return codecs.encode(text, encoding)
+
+
 _ADMITTED: dict[str, Callable[..., Any]] = {
     "numpy ndarray": np.ndarray,
     "numpy dtype": _dtype,
     "numpy.core.multiarray _reconstruct": multiarray._reconstruct,
     "numpy.core.multiarray scalar": multiarray.scalar,
     "numpy.core.numeric _frombuffer": numeric._frombuffer,  # type: ignore[attr-defined]
-    "builtins frozenset": frozenset,
-    "gensim.models.keyedvectors KeyedVectors": _Attributes,
+    "_codecs encode": _encoded,
+    **{f"{module} frozenset": frozenset for module in ("builtins", "__builtin__")},
+    "__builtin__ bytes": bytes,
+    **{
+        f"gensim.models.keyedvectors {name}": _Attributes
+        for name in ("KeyedVectors", "EuclideanKeyedVectors", "Word2VecKeyedVectors", "Vocab")
+    },
 }
 """The constructors that a .kv file may call."""
 
@@ -204,8 +217,12 @@ def read_keyed_vectors(path: Path) -> VectorTable:
     with unpacked(path) as file:
         data = file.read()
     try:
-        saved = vars(_Unpickler(io.BytesIO(data)).load())
-        words, vectors = saved["index_to_key"], saved.get("vectors")
+        saved = _Unpickler(io.BytesIO(data), encoding="latin1").load()
+        attributes = vars(saved) if isinstance(saved, _Attributes) else {}
+        words = attributes.get("index_to_key", attributes.get("index2word"))  # since gensim 4, before
+        vectors = attributes.get("vectors", attributes.get("syn0"))  # since gensim 3.3, before
+        if words is None:
+            raise ValueError("there is no list of words in it")
         if not isinstance(vectors, np.ndarray):
             packed = Path(f"{path}.vectors.npz")
             if packed.exists():
@@ -220,6 +237,6 @@ def read_keyed_vectors(path: Path) -> VectorTable:
         raise
     except Exception as error:  # a pickle of something else, or a damaged one, may raise anything
         raise InputError(
-            f"{path}: expected KeyedVectors of gensim 4 with plain words and numbers, found {error}; nothing else is "
-            "loaded from a pickle. Save the vectors with gensim's save_word2vec_format instead"
+            f"{path}: expected gensim KeyedVectors of plain words and numbers, found {error}; nothing else is loaded "
+            "from a pickle. Save the vectors with gensim's save_word2vec_format instead"
         ) from error

@@ -24,26 +24,37 @@ ROWS = pa.table(
 )
 CANDIDATES = pa.table(
     [
-        ["dog", "mauve", "lynx", "ochre"],
-        ["pool", "pool", "Ann", "Ann"],
-        ["What animal is it?", "What colour is it?", None, None],
-        [""] * 4,
-        [None, None, "a", "b"],
+        ["dog", "mauve", "lynx", "ochre", "evil tot", "tac", "zzz", "tac"],
+        ["pool", "pool", "Ann", "Ann", "captions", "captions", "captions", "captions"],
+        ["What animal is it?", "What colour is it?", *[None] * 6],
+        ["", "1", "", "", "2", "2", "1", "3"],
+        [None, None, "a", "b", *[None] * 4],
     ],
     candidate_pool.CANDIDATES,
 )
 
 
-@pytest.mark.parametrize(("row", "expected"), [(0, ["lynx", "dog"]), (1, ["ochre", "mauve"])])
-def test_candidates_of_a_row_come_first_then_answers_to_similar_questions(row, expected):
+def near(row):
     numbered = number_rows({"rows": ROWS, "pool": as_questions(CANDIDATES)})
     rows, spaces = numbered["rows"], [TextSpace.embedded(Letters(), numbered["rows"])]
-    vectors = np.concatenate([row_vectors(spaces, one) for one in numbered.values()])
-    made = CandidatePool(CANDIDATES, numbered["pool"], pa.array(["a", "b"]))
+    vectors = np.concatenate([row_vectors(spaces, one, 3.0) for one in numbered.values()])
+    made = CandidatePool(CANDIDATES, numbered["pool"], pa.array(["a", "b"]), pa.array(["1", ""]))
     (numbers,), (similarity,) = made.near(vectors, rows, np.array([row]), -np.inf)
     kept = numbers != MISSING
-    assert CANDIDATES["text"].take(pa.array(numbers[kept] - len(rows))).to_pylist() == expected
+    return CANDIDATES["text"].take(pa.array(numbers[kept] - len(rows))).to_pylist(), similarity[kept]
+
+
+@pytest.mark.parametrize(("row", "expected"), [(0, "lynx zzz dog tac"), (1, "ochre mauve evil")])
+def test_candidates_of_a_row_and_its_image_come_first_then_answers_then_other_texts(row, expected):
+    texts, similarity = near(row)
+    assert " ".join(texts).startswith(expected)
     assert similarity[0] == 1
+
+
+def test_texts_about_the_same_image_are_kept_where_others_are_nearer(monkeypatch):
+    monkeypatch.setattr(candidate_pool, "NEIGHBOURS", 1)
+    assert near(0)[0] == ["lynx", "zzz", "dog", "tac"]
+    assert near(1)[0] == ["ochre", "mauve", "evil tot"]
 
 
 def test_the_probes_that_judge_do_not_count_words_of_candidates():

@@ -114,6 +114,25 @@ def objects_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.noun for one in _named_in(words(text))))
 
 
+def noun_phrases(text: str) -> tuple[str, ...]:
+    """The objects that a text names, in its own words, each alone and with the adjectives before it.
+
+    >>> noun_phrases("Two women sit at an old wooden table.")
+    ('women', 'table', 'old wooden table')
+    """
+    spoken, adjectives = words(text), load_wordnet().adjectives
+    is_other = [word in _NOT_OBJECTS or word.endswith("ing") or not adjectives.senses(word) for word in spoken]
+    found: list[str] = []
+    for one in _named_in(spoken):
+        if spoken[one.start] in _PRONOUNS:
+            continue
+        start = one.start
+        while start and not is_other[start - 1]:
+            start -= 1
+        found += [" ".join(spoken[one.start : one.end]), " ".join(spoken[start : one.end])]
+    return tuple(dict.fromkeys(found))
+
+
 @lru_cache(maxsize=1 << 16)
 def kinds_of(noun: str) -> frozenset[str]:
     """The nouns for what a noun (a base form) is a kind of, by their most frequent sense; includes the noun itself.
