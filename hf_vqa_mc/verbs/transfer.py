@@ -65,14 +65,18 @@ class TransferResult(Result):
     """The content of transfer.json.
 
     ``pretrained`` (None for a given checkpoint) and in ``rows`` ``as_is``, ``fine_tuned`` and ``from_scratch`` are
-    results as in training.json; ``skipped`` counts questions without image features.
+    results as in training.json; ``skipped`` counts questions without image features; ``overlap`` is that of
+    `training.transfer.overlap`, None for ``overlap_unknown``.
     """
 
     def report(self) -> Report:
-        """The rows next to the paper's, and the files."""
+        """The rows next to the paper's, the images both trained and tested on, and the files."""
         done, rows = self.record, self.record["rows"]
         yield "Accuracy in % with 95% intervals"
         yield self._accuracies()
+        if any(row["overlap"] for row in rows):
+            yield f"Test images that are also training images of {done['pretrained_on']}"
+            yield self._overlaps()
         own = f", {_shown(done['pretrained'])} on its own test questions" if done["pretrained"] else ""
         yield f"{done['model']} trained on {done['pretrained_on']}{own}: {done['checkpoint']}"
         if any(row["paper"] for row in rows):
@@ -82,6 +86,9 @@ class TransferResult(Result):
         for row in rows:
             if row["skipped"]:
                 yield f"{row['config']}, {row['split']}: {row['skipped']:,} questions skipped without image features"
+        for reason in dict.fromkeys(row["overlap_unknown"] for row in rows if row["overlap_unknown"]):
+            names = ", ".join(row["config"] for row in rows if row["overlap_unknown"] == reason)
+            yield f"images of {names} that were trained on: unknown; {reason}"
         yield f"all results: {self.settings.output / 'transfer.json'}"
 
     def _accuracies(self) -> TextTable:
@@ -94,6 +101,13 @@ class TransferResult(Result):
             if paper is not None:
                 lines.append(("  paper", "", *(f"{one:.1f}" for one in paper.values())))
         return TextTable.of(("config", "chance", "from scratch", "no fine-tuning", "fine-tuned"), lines)
+
+    def _overlaps(self) -> TextTable:
+        rows = [row for row in self.record["rows"] if row["overlap"]]
+        columns = {name: [row[name] for row in rows] for name in ("config", "split")}
+        for what in ("images", "questions"):
+            columns[what] = [f"{row['overlap'][f'shared_{what}']:,} of {row['overlap'][what]:,}" for row in rows]
+        return TextTable(columns, ("config", "split"))
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as in transfer.json: without folders of the user."""
