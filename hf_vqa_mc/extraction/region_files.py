@@ -130,7 +130,10 @@ def _tsv(path: Path) -> dict[str, StoredRegions]:
             if len(others) != _LINE_FIELDS - 1:
                 names = "image_id, image_w, image_h, num_boxes, boxes, features, separated by tabs"
                 raise InputError(f"{location} has {len(others) + 1} fields, expected {_LINE_FIELDS}: {names}")
-            found[name.decode("utf-8", "replace")] = StoredRegions(location, partial(_line, path, start))
+            image = name.decode("utf-8", "replace")
+            if image in found:
+                raise InputError(f"{location}: image {image!r} is also in {found[image].location}")
+            found[image] = StoredRegions(location, partial(_line, path, start))
             start += len(line)
     return found
 

@@ -42,6 +42,11 @@ class AnswerMlpVqaConfig(VqaConfig):  # type: ignore[no-untyped-call]
 
     may_be_zero = ("bag_size", "caption_size")  # of what the model does not see
 
+    def validate_separate(self) -> None:
+        """Raise InputError if inputs have first layers of their own, and these have no size."""
+        if self.separate and not self.hidden_sizes:
+            raise InputError("hidden_sizes is empty; expected the size of the first hidden layer of each input")
+
 
 class AnswerMlpForOpenEndedVqa(VqaModel):
     """Inputs (images L2-normalised), concatenated -> hidden layers (activation, dropout) -> answers.

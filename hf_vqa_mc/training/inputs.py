@@ -93,6 +93,12 @@ class ModelInputs:
         self.candidates = None
         if candidates is not None:
             self.candidates = Candidates(candidates, None if trained_with is None else config.candidates)
+            for image in dict.fromkeys(self.candidates.images.ravel().tolist()):
+                if self.images is not None and image not in self.images:
+                    raise InputError(
+                        f"--candidates {candidates}: image {image!r} has no features in {self.images.folder}; use those "
+                        "that the candidates were found with"
+                    )
         self.captions_file, self.captions = captions, dict[str, str]()
         for image, caption in () if captions is None else captions_in(captions):
             self.captions.setdefault(image, caption)  # the first; which of five Antol et al. take is unknown

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hf_vqa_mc.data.loading import chosen_split
+from hf_vqa_mc.data.loading import chosen_split, config_names
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.extraction.backbones import IMAGE_INPUTS
 from hf_vqa_mc.extraction.store import INDEX
@@ -28,6 +28,7 @@ from hf_vqa_mc.io.redaction import without_folders
 from hf_vqa_mc.model_listing import MODELS
 from hf_vqa_mc.models.checkpoint import load_checkpoint
 from hf_vqa_mc.models.model import model_of
+from hf_vqa_mc.sources import SOURCES
 from hf_vqa_mc.sources.source import source_of
 from hf_vqa_mc.text.word_vectors import CORPUS
 from hf_vqa_mc.training.inputs import named_word_vectors, open_images, with_word_vectors
@@ -119,6 +120,7 @@ def transfer(
             as_is = predict(checkpoint, dataset, name, **given, progress=progress).results
             row: dict[str, Any] = {"config": name, "split": inputs[name].split}
             row["skipped"] = inputs[name].tested - as_is["questions"]
+            row["overlap"], row["overlap_unknown"] = inputs[name].overlap
             has_paper = recipe.config == PRETRAINED_ON and name in TABLE_6
             row["paper"] = dict(zip(PAPER, TABLE_6[name], strict=True)) if has_paper else None
             row |= {AS_IS: as_is, FINE_TUNED: trained(tuned, name, f"{FINE_TUNED}/{file_name(name)}")}
@@ -134,23 +136,48 @@ class _Inputs(NamedTuple):
     split: str  # that is tested
     tested: int  # number of its questions
     features: Path | None  # folder
+    overlap: tuple[dict[str, int] | None, str]  # of the tested images with the training images of the pretraining
 
 
 def _inputs(recipe: TrainingSettings, config: "PreTrainedConfig", targets: Sequence[str]) -> dict[str, _Inputs]:
     """The inputs of the targets, and of the config that the model is pretrained on if it is."""
     images: dict[str, dict[str, list[str]]] = {}
-    for name in dict.fromkeys(targets if recipe.init_from else [recipe.config, *targets]):
+    needed = dict.fromkeys(targets if recipe.init_from else [recipe.config, *targets])
+    known = {recipe.config}.intersection(config_names(recipe.dataset))  # also that of a given checkpoint, for overlap
+    for name in dict.fromkeys([*needed, *known]):
         read = read_questions(recipe.dataset, name, open_ended=model_of(config).open_ended).splits
         images[name] = {split: questions.image_ids for split, questions in read.items() if questions.has_answers}
-        if "train" not in images[name] or len(images[name]) == 1:
+        if name in needed and ("train" not in images[name] or len(images[name]) == 1):
             lacks = "no other split to test on" if "train" in images[name] else "no split train"
             raise InputError(f"{recipe.dataset}, {name} has {lacks}; it has {', '.join(images[name])}")
-    features = _features(recipe, config, {name: set().union(*of.values()) for name, of in images.items()})
-    found = {}
-    for name, of in images.items():
+    features = _features(recipe, config, {name: set().union(*images[name].values()) for name in needed})
+    found, trained = {}, images.get(recipe.config, {}).get("train")
+    for name in needed:
+        of = images[name]
         split = chosen_split([split for split in of if split != "train"], None, f"{recipe.dataset}, {name}")
-        found[name] = _Inputs(split, len(of[split]), features[name])
+        shared = overlap(recipe.config, trained, name, of[split])
+        found[name] = _Inputs(split, len(of[split]), features[name], shared)
     return found
+
+
+def overlap(
+    trained_on: str, trained: Sequence[str] | None, tested_on: str, tested: Sequence[str]
+) -> tuple[dict[str, int] | None, str]:
+    """Count the images of a test split that are also in a training split, from configs and each question's image id.
+
+    Returns ``images`` and ``questions`` of the test split, ``shared_images``, and ``shared_questions`` on these; None
+    if unknown, and the reason why ("" if known).
+    """
+    one, other = (
+        SOURCES[source].image_numbering if (source := source_of(of)) else "" for of in (trained_on, tested_on)
+    )
+    if trained_on != tested_on and (not one or one != other):
+        return None, f"the image ids of {trained_on} and {tested_on} are not known to be those of one dataset"
+    if trained is None:
+        return None, f"the dataset has no split train of {trained_on}"
+    shared = set(trained).intersection(tested)
+    counts = {"images": len(set(tested)), "shared_images": len(shared), "questions": len(tested)}
+    return counts | {"shared_questions": sum(image_id in shared for image_id in tested)}, ""
 
 
 def _with_model(recipe: TrainingSettings) -> "tuple[TrainingSettings, PreTrainedConfig]":

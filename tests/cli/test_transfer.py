@@ -66,12 +66,17 @@ def test_the_rows_of_table_6_beside_the_papers_and_the_images_in_common(transfer
             for step in ("from_scratch", "as_is", "fine_tuned")
         ]
         lines = [[config, f"{100 * row['as_is']['chance']:.1f}", *shown]]
+        if seen := row["overlap"]:
+            shared = [f"{seen[f'shared_{what}']} of {seen[what]}" for what in ("images", "questions")]
+            lines.append([config, row["split"], *shared])
         assert cells(out, config) == lines
     of_target = [written["vqa_orig"][step]["target_accuracy"] for step in ("from_scratch", "as_is", "fine_tuned")]
     shown = [with_interval(one["accuracy"], one["interval"]) for one in of_target]
     assert cells(out, "target") == [["target", "33.3", *shown]]
     assert "vqa_orig: consensus accuracy; target: accuracy of picking the target" in out
     assert cells(out, "paper") == [["paper", "", "45.1", "48.9", "51.0"], ["paper", "", "64.6", "42.2", "65.6"]]
+    assert written["visual7w_all"]["overlap"]["shared_images"] == 0 and written["vqa_orig"]["overlap"] is None
+    assert "images of vqa_orig that were trained on: unknown; the image ids of qavg_iou_qou" in out
     assert "mlp-iqa trained on qavg_iou_qou" in out
     assert "table6/pretrained/best" in out
     begun = [

@@ -16,7 +16,7 @@ from hf_vqa_mc.training import loop as training_loop
 from hf_vqa_mc.training.loop import train
 from hf_vqa_mc.training.predicting import predict
 from hf_vqa_mc.training.settings import TrainingSettings
-from hf_vqa_mc.training.transfer import transfer
+from hf_vqa_mc.training.transfer import overlap, transfer
 from tests.training import toy_dataset, transfer_world
 
 TARGETS = ("visual7w_orig", "visual7w_all", "vqa_orig")
@@ -146,6 +146,43 @@ def test_the_same_word_vectors_are_required(recipe, fine_tuning, tmp_path):
     assert not other.output.exists()
     with pytest.raises(InputError, match="is a run whose word_vectors is"):
         transfer(replace(args, word_vectors=another), fine_tuning, targets=TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("trained_on", "tested_on", "shared"),
+    [
+        ("qavg_iou_qou", "visual7w_orig", (1, 2)),
+        ("own", "own", (1, 2)),
+        ("qavg_iou_qou", "vqa_orig", None),
+        ("own", "other", None),
+    ],
+)
+def test_images_that_are_trained_and_tested_on_are_counted(trained_on, tested_on, shared):
+    counts, reason = overlap(trained_on, ["1", "1", "2", "3"], tested_on, ["2", "2", "9"])
+    if shared is None:
+        assert counts is None and reason.startswith(f"the image ids of {trained_on} and {tested_on} are not known")
+    else:
+        assert (counts["images"], counts["questions"], reason) == (2, 3, "")
+        assert (counts["shared_images"], counts["shared_questions"]) == shared
+
+
+@pytest.mark.slow
+def test_without_the_pretraining_config_the_overlap_with_a_checkpoints_images_is_unknown(
+    recipe, fine_tuning, tmp_path
+):
+    args = recipe()
+    done = transfer(args, fine_tuning, targets=["visual7w_orig"])
+    assert done["rows"][0]["overlap"]["shared_images"] == 0
+    less = shutil.copytree(args.dataset, tmp_path / "vqa_mc")
+    shutil.rmtree(less / "qavg_iou_qou")
+    rest = (less / "README.md").read_text().partition("- config_name: visual7w_orig")[2]
+    (less / "README.md").write_text(f"---\nconfigs:\n- config_name: visual7w_orig{rest}")
+    other = replace(
+        args, dataset=str(less), init_from=done["checkpoint"], output=tmp_path / "other", model_settings={}
+    )
+    row = transfer(other, fine_tuning, targets=["visual7w_orig"])["rows"][0]
+    assert (row["overlap"], row["overlap_unknown"]) == (None, "the dataset has no split train of qavg_iou_qou")
+    assert row["fine_tuned"] == done["rows"][0]["fine_tuned"]
 
 
 @pytest.mark.slow
