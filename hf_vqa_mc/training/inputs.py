@@ -96,8 +96,8 @@ class ModelInputs:
             for image in dict.fromkeys(self.candidates.images.ravel().tolist()):
                 if self.images is not None and image not in self.images:
                     raise InputError(
-                        f"--candidates {candidates}: image {image!r} has no features in {self.images.folder}; use those "
-                        "that the candidates were found with"
+                        f"--candidates {candidates}: image {image!r} has no features in {self.images.folder}; use "
+                        "those that the candidates were found with"
                     )
         self.captions_file, self.captions = captions, dict[str, str]()
         for image, caption in () if captions is None else captions_in(captions):
