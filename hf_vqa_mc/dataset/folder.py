@@ -23,7 +23,8 @@ from hf_vqa_mc.data.inventory import (
 )
 from hf_vqa_mc.data.shards import WrittenSplit, measures, write_split, write_stream
 from hf_vqa_mc.data.stored_images import ROWS_PER_GROUP, ImageFiles
-from hf_vqa_mc.dataset.card import CARD, CROISSANT, card, config_features, croissant
+from hf_vqa_mc.dataset.card import CARD, card, config_features
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.atomic import carry_over, new_folder
 from hf_vqa_mc.io.outputs import Entry, FolderKind, sha256_of

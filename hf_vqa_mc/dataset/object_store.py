@@ -6,7 +6,8 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory
-from hf_vqa_mc.dataset.card import CARD, CROISSANT
+from hf_vqa_mc.dataset.card import CARD
+from hf_vqa_mc.dataset.croissant import CROISSANT
 from hf_vqa_mc.errors import InputError, listed
 from hf_vqa_mc.io.cluster import Storage
 from hf_vqa_mc.io.outputs import MANIFEST, files_in

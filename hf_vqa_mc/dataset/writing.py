@@ -31,8 +31,9 @@ from hf_vqa_mc.data.inventory import (
 )
 from hf_vqa_mc.data.names import IMAGE_PATH, named
 from hf_vqa_mc.data.shards import features_of, file_content, measures, readable_by_all, write_split
-from hf_vqa_mc.dataset.card import CARD, CROISSANT, card_metadata, croissant
+from hf_vqa_mc.dataset.card import CARD, card_metadata
 from hf_vqa_mc.dataset.card_text import remedied_text
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.dataset.folder import downloaded
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io import outputs

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from hf_vqa_mc.audits.comparison import read_audit
 from hf_vqa_mc.data.cells import text_lists
 from hf_vqa_mc.data.inventory import INVENTORY, Inventory, configs_of, read_inventory
-from hf_vqa_mc.dataset.card import CARD, CROISSANT, croissant
+from hf_vqa_mc.dataset.card import CARD
 from hf_vqa_mc.dataset.card_text import title
+from hf_vqa_mc.dataset.croissant import CROISSANT, croissant
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.hub.shipment import Pushable, Request, Shipment, ShippedFile, check_name, other_files
 from hf_vqa_mc.io.outputs import AUDITS, MANIFEST, sha256_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_vqa_mc.data.inventory import read_inventory
-from hf_vqa_mc.dataset.card import croissant
+from hf_vqa_mc.dataset.croissant import croissant
 from tests.dataset.fixtures import tree_bytes, write_made
 from tests.hub.repositories import Hub
 
