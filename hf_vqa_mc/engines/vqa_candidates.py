@@ -63,7 +63,8 @@ def vqa_candidates(
     """
     table = check_triplets(triplets, "triplets").combine_chunks()
     given, given_starts, unknown_ids = _given(table, plausible or {})
-    answers, (targets, given_texts) = NumberedTexts.number([table["target"].combine_chunks(), given])
+    columns = [table["target"].combine_chunks(), pc.list_flatten(table["answers"].combine_chunks()), given]
+    answers, (targets, humans, given_texts) = NumberedTexts.number(columns)
     keys, hashes = answers.keys, text_hashes(table["question_id"].to_pylist())
     training = pc.equal(table["split"], "train").to_numpy()
     popular = answers.most_frequent(targets[training] if training.any() else targets)[:N_POPULAR]
@@ -86,6 +87,9 @@ def vqa_candidates(
     texts = pa.array(answers.texts, pa.string()).take(pa.array(decoys[is_taken]))
     orig_decoys = pa.ListArray.from_arrays(pa.array(starts(found), pa.int32()), texts)
     column = table.schema.get_field_index("orig_decoys")
+    rows, lengths = np.arange(len(targets)), pc.list_value_length(table["answers"]).to_numpy()
+    human = np.repeat(rows, lengths) * len(keys) + keys[humans]  # each annotator's answer to each question
+    also_human = np.isin(rows[:, None] * len(keys) + keys[decoys], human) & is_taken
     numbers = {name: int(np.count_nonzero(kinds == kind)) for kind, name in enumerate(KINDS)}
     sizes, counts = np.unique(found + 1, return_counts=True)
     statistics = {  # a decoy of two kinds counts as the first of plausible, popular and random
@@ -99,6 +103,7 @@ def vqa_candidates(
             "given_for_unknown_questions": unknown_ids,
         },
         "popular": [answers.texts[text] for text in popular.tolist()],
+        "also_human_answers": int(also_human.any(axis=1).sum()),  # questions with a decoy that an annotator gave
     }
     return table.set_column(column, table.schema.field(column), orig_decoys), statistics
 

@@ -40,7 +40,7 @@ class TextTable(NamedTuple):
             is_text = name in self.texts
             words = (word if len(word) <= FOLDED else word.replace("_", "_\n") for word in name.split(" "))
             heading = name if is_text else "\n".join(words)
-            least = max(map(len, [*heading.split("\n"), *column]))
+            least = max(len(line) for cell in (heading, *column) for line in cell.split("\n"))
             least = min(least, FOLDED) if is_text else least
             justify: Literal["left", "right"] = "left" if is_text else "right"
             table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=not is_text, min_width=least)
@@ -50,7 +50,7 @@ class TextTable(NamedTuple):
             if group:
                 table.add_row(group, style="bold")
             for _, cells in lines:
-                table.add_row(*map(Text, map(one_line, cells)))
+                table.add_row(*(Text("\n".join(map(one_line, cell.split("\n")))) for cell in cells))
         least = console.measure(table, options=options.update(max_width=WIDEST)).minimum
         table.width = least if least > options.max_width else None
         yield table

@@ -109,7 +109,7 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     assert table.loc["longest choice: choices alone", "before"] == 1
     assert list(table["harmed"]) == [one.harmed for one in result.comparison.probes]
     page = result._repr_html_()
-    for name, before, after in (one.cells for one in result.figures):
+    for name, before, after in (one.cells for one in result._table):
         assert name.split()[0] in repr(result)
         assert "\n".join(f"      <td>{cell}</td>" for cell in (name, before, after)) in page
     assert all(f"<p>{html.escape(line)}</p>" in page for line in in_words(result.statistics))
@@ -117,7 +117,7 @@ def test_in_memory_the_remedied_rows_come_in_the_same_columns_and_nothing_is_wri
     assert vm.audit(result.dataset, probes=False).to_dict()["rows"] == 80
     files = result.save(tmp_path / "remedied")
     biases = json.loads((tmp_path / "remedied" / "croissant.json").read_text())["rai:dataBiases"]
-    for name, before, after in (one.cells for one in result.figures if "probe" in one.name and "rows" not in one.name):
+    for name, before, after in (one.cells for one in result._table if "probe" in one.name and "rows" not in one.name):
         assert f"{name}, before {before}, after {after}" in biases
     assert vm.read_benchmark(tmp_path / "remedied").test.rows.num_rows == 80
     assert files

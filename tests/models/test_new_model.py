@@ -93,7 +93,7 @@ def test_a_model_from_outside_goes_through_all_verbs(bilinear, tmp_path, monkeyp
         word_vectors=str(vectors), fine_tuning_recipe={**recipe, "epochs": 1},
     )  # fmt: skip
     (row,) = moved.to_pandas().to_dict("records")
-    assert (moved.record["model"], row["config"]) == ("bilinear", "vqa_orig")
+    assert (moved.figures["model"], row["config"]) == ("bilinear", "vqa_orig")
     assert 0 <= row["as_is"] <= 1 and 0 <= row["fine_tuned"] <= 1
 
     words = ["push", "model", "ada/bilinear", "--folder", str(trained.model_folder), "--dry-run", "--json"]
