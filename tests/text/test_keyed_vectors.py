@@ -32,7 +32,7 @@ class Call:
         return self._call
 
 
-@pytest.mark.parametrize("protocol", [4, 5])
+@pytest.mark.parametrize("protocol", [2, 4, 5])
 def test_a_malicious_pickle_runs_nothing(tmp_path, protocol):
     bait = tmp_path / "bait"
     attacks = [
@@ -46,7 +46,7 @@ def test_a_malicious_pickle_runs_nothing(tmp_path, protocol):
     for attack in attacks:
         path = tmp_path / "attack.kv"
         path.write_bytes(pickle.dumps(attack, protocol))
-        with pytest.raises(InputError, match=r"attack\.kv: expected KeyedVectors of gensim 4 with plain words"):
+        with pytest.raises(InputError, match=r"attack\.kv: expected gensim KeyedVectors of plain words and numbers"):
             read_keyed_vectors(path)
         assert not bait.exists()
     path.write_bytes(pickle.dumps(attacks[0], protocol))
@@ -59,6 +59,17 @@ def test_a_dotted_name_reaches_nothing_behind_an_allowed_class(tmp_path):
     path.write_bytes(b"\x80\x04\x8c\x05numpy\x8c\x16ndarray.__subclasses__\x93)R.")
     with pytest.raises(InputError, match=r"found numpy\.ndarray\.__subclasses__"):
         read_keyed_vectors(path)
+
+
+def test_a_file_cannot_change_how_the_next_one_is_read(tmp_path):
+    good, attack = tmp_path / "good.kv", tmp_path / "attack.kv"
+    keyed_vectors().save(str(good))
+    known = b"cgensim.models.keyedvectors\nKeyedVectors\n"
+    for state in (b"}\x8c\x0c__setstate__Ns", b"N}\x8c\x0c__setstate__Ns\x86"):
+        attack.write_bytes(b"\x80\x04" + known + state + b"b.")
+        with pytest.raises(InputError, match=r"attack\.kv"):
+            read_keyed_vectors(attack)
+        assert read_keyed_vectors(good).words == ["cat", "dog"]
 
 
 def test_an_array_file_with_pickled_objects_is_refused(tmp_path):
@@ -78,8 +89,25 @@ def test_other_models_are_refused_by_name(tmp_path):
         with pytest.raises(InputError, match=f"found .*{model.__name__}"):
             read_keyed_vectors(path)
     path.write_bytes(pickle.dumps({"cat": [1.0, 2.0]}))
-    with pytest.raises(InputError, match="expected KeyedVectors of gensim 4"):
+    with pytest.raises(InputError, match="there is no list of words"):
         read_keyed_vectors(path)
+
+
+def test_a_truncated_array_next_to_it_is_reported(tmp_path):
+    path = tmp_path / "cut.kv"
+    keyed_vectors().save(str(path), sep_limit=0)
+    array = path.with_name("cut.kv.vectors.npy")
+    array.write_bytes(array.read_bytes()[:-4])
+    with pytest.raises(InputError, match=r"cut\.kv: expected gensim KeyedVectors"):
+        read_keyed_vectors(path)
+
+
+def test_a_file_of_gensim_3_is_read():
+    from gensim.test.utils import datapath
+
+    words, vectors, _ = read_keyed_vectors(Path(datapath("old_keyedvectors_320.dat")))
+    assert len(words) == len(vectors) > 0
+    assert vectors.dtype == np.float32
 
 
 @pytest.mark.slow
