@@ -27,7 +27,6 @@ from hf_vqa_mc.io.json_stream import first_character
 from hf_vqa_mc.io.progress import Progress, prefixed, silent
 from hf_vqa_mc.io.redaction import public_name
 from hf_vqa_mc.remedies.row_features import BEGINNING, similar_rows
-from hf_vqa_mc.remedies.strategies import StrategySettings
 from hf_vqa_mc.sources.files import Folder
 from hf_vqa_mc.sources.vqa_files import ABSTRACT, V1, V2
 
@@ -54,20 +53,27 @@ def candidate_table(text: Sequence[str] | pa.Array, source: pa.Array, **columns:
     return pa.table({"text": text, "source": source, **others, **columns}, CANDIDATES)
 
 
-def read_candidates(benchmark: Benchmark, given: StrategySettings, progress: Progress) -> pa.Table:
+def read_candidates(
+    benchmark: Benchmark,
+    candidates: Path | None,
+    pool: str | None,
+    captions: str | None,
+    scene_graphs: Path | None,
+    progress: Progress,
+) -> pa.Table:
     """Read the candidates for a benchmark from the files that are given; see the reader of each."""
     parts = [NONE]
-    if given.candidates is not None:
+    if candidates is not None:
         ids = {one for split in benchmark.splits.values() for one in split.rows["question_id"].to_pylist()}
-        parts.append(read_candidate_table(given.candidates, ids))
-    if given.pool is not None:
-        parts.append(read_pool(given.pool, progress))
-    if given.captions is not None:
+        parts.append(read_candidate_table(candidates, ids))
+    if pool is not None:
+        parts.append(read_pool(pool, progress))
+    if captions is not None:
         progress("captions: reading", 0, 1)
-        parts.append(read_captions(given.captions, _image_ids(benchmark)))
-    if given.scene_graphs is not None:
+        parts.append(read_captions(captions, _image_ids(benchmark)))
+    if scene_graphs is not None:
         progress("scene graphs: reading", 0, 1)
-        parts.append(read_scene_graphs(given.scene_graphs, _image_ids(benchmark)))
+        parts.append(read_scene_graphs(scene_graphs, _image_ids(benchmark)))
     return pa.concat_tables(parts)
 
 

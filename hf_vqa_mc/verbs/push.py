@@ -5,8 +5,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_vqa_mc.data.inventory import configs_of
-from hf_vqa_mc.dataset.card_text import choice_configs
 from hf_vqa_mc.errors import InputError, listed, shown
 from hf_vqa_mc.hub import PUSHABLES
 from hf_vqa_mc.io.progress import Progress
@@ -127,6 +125,9 @@ class PushResult(Result):
 
     def _missing(self) -> str:
         """What croissant.json of a dataset lacks, and where it comes from."""
+        from hf_vqa_mc.data.inventory import configs_of
+        from hf_vqa_mc.dataset.card_text import choice_configs
+
         wanted = {"version and date (--tag)": self.settings.tag, "creators (--creators)": self.settings.creators}
         configs = choice_configs(configs_of(self.shipment.inventory or {}))
         if not_audited := [name for name, config in configs.items() if not config.get("measured")]:

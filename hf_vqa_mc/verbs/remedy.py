@@ -135,7 +135,8 @@ def _candidates(settings: RemedySettings, benchmark: "Benchmark", progress: Prog
     from hf_vqa_mc.io.hub_folder import file_name
     from hf_vqa_mc.remedies.candidate_pool import from_replies, read_candidates
 
-    found = read_candidates(benchmark, settings, progress)
+    named = settings.candidates, settings.pool, settings.captions, settings.scene_graphs
+    found = read_candidates(benchmark, *named, progress)
     model, folder, beside = settings.candidates_from, None, settings.output or settings.report
     if model is None:
         return benchmark, found

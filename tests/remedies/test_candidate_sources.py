@@ -17,7 +17,6 @@ from hf_vqa_mc.remedies.candidate_pool import (
     read_pool,
     read_scene_graphs,
 )
-from hf_vqa_mc.remedies.strategies import StrategySettings
 from hf_vqa_mc.sources.vqa_files import V1
 
 ROWS = [
@@ -154,8 +153,7 @@ def test_all_sources_are_read_together(tmp_path):
     pool.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     pd.DataFrame(CAPTIONS[:1]).to_csv(captions, index=False)
     pd.DataFrame({"question_id": ["3"], "text": ["1999"], "source": ["Ann"]}).to_csv(table, index=False)
-    given = StrategySettings(pool=str(pool), captions=str(captions), candidates=table)
-    found = read_candidates(benchmark, given, silent)
+    found = read_candidates(benchmark, table, str(pool), str(captions), None, silent)
     assert found["text"].to_pylist() == ["1999", "a cat", "women", "table", "old wooden table"]
     assert images_in_common(found, benchmark) == 1
 
