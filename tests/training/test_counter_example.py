@@ -111,7 +111,10 @@ def changed(lines, **values):
     ("change", "message"),
     [
         (lambda lines: lines[5:], "questions have no candidates in .*run vqa-mc generate complementary"),
-        (lambda lines: changed(lines, candidates=["x"] * 24), "no features of the image with image_id 'x'"),
+        (
+            lambda lines: changed(lines, candidates=["x"] * 24),
+            "image 'x' has no features in .*use those that the candidates were found with",
+        ),
     ],
 )
 def test_files_of_candidates_are_checked(settings, worlds, tmp_path, change, message):
