@@ -85,9 +85,10 @@ class InputFigures:
         """the accuracy over all replies by each rule"""
         self.unparsed = {rule: float((of == UNPARSED).sum() / max(asked.sum(), 1)) for rule, of in rules.items()}
         """share of the replies in which a rule finds no choice"""
-        always = np.broadcast_to(self.always_correct[:, None], asked.shape)
-        self.circular = done.mean(always, asked) if done.rotations > 1 else None
-        """share of rows that are correct in every rotation; None with one"""
+        of_samples = len(asked), -1, done.samples
+        in_all = (self.correct | ~asked).reshape(of_samples).all(1)  # (rows, samples)
+        self.circular = done.mean(in_all, asked.reshape(of_samples).any(1)) if done.rotations > 1 else None
+        """share of rows that are correct in every rotation, mean over the samples; None with one"""
         self.samples = self._samples(done, asked) if done.samples > 1 else None
         self.sets = done._sets(evaluated, self.always_correct)
         """share of closed answer sets answered correctly, of those with all replies; None without sets"""
@@ -108,7 +109,8 @@ class InputFigures:
         excess = (
             (done.mean(picked_at == most, valid).low or 0.0) - self.positions[most]["target"] if valid.any() else 0.0
         )
-        self.favourite = self.positions[most] if excess >= FAVOURED and not given.none else None
+        has_letters = given.choices and not given.none and done.method.lists_choices
+        self.favourite = self.positions[most] if excess >= FAVOURED and has_letters else None
         """the position that is picked more often than it is correct by `FAVOURED`, with its whole interval"""
         self.kinds = None if given.none else done._kinds(self.picked)
         """how often each kind is picked, and its share of all choices"""
@@ -135,13 +137,14 @@ class InputFigures:
         """
         shape = len(asked), -1, done.samples
         correct, known = (of.reshape(shape) for of in (self.correct & asked, asked))
-        accuracies = correct.sum((0, 1)) / np.maximum(known.sum((0, 1)), 1)
+        of_rows, answered = correct.sum(1) / np.maximum(known.sum(1), 1), known.any(1)  # (rows, samples)
+        accuracies = (of_rows * answered).sum(0) / np.maximum(answered.sum(0), 1)
         counts, means = known.sum(2), correct.sum(2) / np.maximum(known.sum(2), 1)
         several = counts > 1
         variances = (means * (1 - means) * counts)[several] / (counts[several] - 1)
         one, other = np.transpose(list(combinations(range(done.samples), 2)))
         picked, rows = self.picked.reshape(shape), (len(asked), -1)
-        same = (picked[..., one] == picked[..., other]).reshape(rows)
+        same = ((picked[..., one] == picked[..., other]) & (picked[..., one] >= 0)).reshape(rows)
         both = (known[..., one] & known[..., other]).reshape(rows)
         return {
             "accuracy": accuracies.tolist(),
@@ -175,10 +178,10 @@ class InputFigures:
         for habit, found, (above, below), text in lines:
             if found and ((found.low or 0.0) > above or (1.0 if found.high is None else found.high) < below):
                 yield habit, text.format(found.percent().replace(" (", "% (", 1))
-        if self.published and self.published.sign > 0:
+        if self.published and (self.published.low or 0.0) > 0:
             better = "it is better on published rows than on others with the same question and choices, by"
             yield "remembers published rows", f"{better} {self.published.points()} points"
-        if self.given.after and self.gain and self.gain.sign > 0:
+        if self.given.after and self.gain and (self.gain.low or 0.0) > 0:
             yield (
                 "uses the choices",
                 f"the model answers before it sees the choices, which add {self.gain.points()} points",
@@ -313,6 +316,7 @@ class Evaluation:
             name: {
                 "shows": INPUTS[name].sentence,
                 "accuracy": one.accuracy,
+                "chance": one.chance,
                 **one.counts,
                 "circular_accuracy": one.circular,
                 "gain": one.gain,
@@ -377,7 +381,7 @@ class Evaluation:
                 "full minus this": one.gain.points() if one.gain else "",
                 "picks none": one.none.percent() if one.none else "",
                 "all rotations": one.circular.percent() if one.circular else "",
-                **{rule: score_cell(one.rules[rule].mean) for rule in self.other_rules},
+                **{rule: score_cell(one.rules[rule].mean) if rule in one.rules else "" for rule in self.other_rules},
                 "samples agree": one.samples["agreement"].percent()
                 if one.samples and one.samples["agreement"]
                 else "",

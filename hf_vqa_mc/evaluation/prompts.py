@@ -103,8 +103,10 @@ class Prompts:
         reply = self.replies[replace(job, input=after)]
         if reply.failure:
             raise InputError(f"no reply to {after}: {reply.failure}")
-        answer = answer_part(without_reasoning(reply.text or "", reply.cut_off)).strip() or "none"
-        return f"Your answer before you were shown the choices: {answer}"
+        answer = answer_part(without_reasoning(reply.text or "", reply.cut_off)).strip()
+        if not answer and reply.cut_off:
+            raise InputError(f"no answer to {after}: the reply ends while the model reasons")
+        return f"Your answer before you were shown the choices: {answer or 'none'}"
 
     def text(self, given: Input, row: int, rotation: int = 0, own_answer: str = "") -> str:
         """The text of a prompt, with ``<image 1>`` where it names an image; what an input hides is left out."""

@@ -18,22 +18,31 @@ _WORD = re.compile(f"(?<!{_PART})([A-Z])(?!{_PART})")
 LONG = 5  # words of a reply above which MMMU's program searches for the texts of choices
 LONGEST_NUMBER = 40  # characters of a number with its unit
 SHORT = 3  # words of a reply up to which VLMEvalKit reads A as a letter and not as an article
-_TAG = re.compile(r"(?i)[<\[◁](/?)(?:think(?:ing)?|thoughts?|reason(?:ing)?|rationale|analysis|scratchpad)[>\]▷]")
+_REASONING = "think(?:ing)?|thoughts?|reason(?:ing)?|rationale|analysis|scratchpad"
+_TAG = re.compile(rf"(?i)[<◁](/?)(?:{_REASONING})[>▷]|\[(/?)think(?:ing)?\]")
+_BRACKETS = re.compile(rf"(?i)\[(?P<name>{_REASONING})\](?=.*\[/(?P=name)\])|\[/(?:{_REASONING})\]", re.DOTALL)
+"""Tags in square brackets; without a closing one they are headings."""
+_UNCLOSED = re.compile(r"(?is)<think>(?!.*</think>).*?(?=[<\[](?:final_?)?answer[>\]])")
 _CHANNEL = re.compile(r"<\|channel\|>(analysis|final)<\|message\|>")  # the format of gpt-oss
 _HEADED = re.compile(
     r"(?is)^\W*(?:reasoning|rationale|thoughts?|analysis|explanation)\W*:.*?"
     r"(\banswer\b\W*?(?::|\bis\s+\W*(?-i:[A-Z])\b)|\Z)"
 )
 _REFUSAL = re.compile(
-    r"(?i)\b(?:can(?:not|'t| not)|could(?:n't| not)|unable|not able|impossible|sorry|apologi[sz]e|not enough|"
-    r"insufficient|no (?:image|picture|photo|way to))\b|\b(?:image|picture|photo)\b[^.]{0,60}\b(?:missing|not "
+    r"(?i)^\W*(?:I\W?a?m )?(?:sorry|apologi[sz]e)|\b(?:can(?:not|'t| not)|could(?:n't| not)|unable to|not able to|"
+    r"impossible to)\s+(?:\w+\s+){0,2}(?:see|view|tell|determine|answer|identify|verify|say|help|assist|provide|"
+    r"process)|\b(?:not enough|insufficient) (?:information|context|details?)\b|"
+    r"\b(?:(?:there is|there's|I see|with) no|without (?:an?|the)) (?:image|picture|photo)\b|"
+    r"\b(?:image|picture|photo)\b[^.]{0,60}\b(?:missing|not "
     r"(?:been )?(?:provided|given|shown|visible|attached|available|included))|"
-    r"\b(?:provide|upload|attach|share|send)\b[^.]{0,60}\b(?:image|picture|photo)"
+    r"\bplease (?:provide|upload|attach|share|send)\b[^.]{0,60}\b(?:image|picture|photo)"
 )
+_SCALES = "k|dozen|hundred|thousand|[mb]illion|trillion|hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?"
 _NUMBER = re.compile(
     rf"(?P<before>[$€£])?\s*(?P<number>[-+]?(?:\d+\s*/\s*\d+|\d*\.?\d+|\d+\.)|{'|'.join(SMALL_NUMBERS)})"
-    r"\s*(?P<after>[^\W\d]+|[%°$€£])?[.\s]*"
+    rf"\s*(?P<after>(?!(?:{_SCALES}|{'|'.join(SMALL_NUMBERS)})\b)[^\W\d]+|[%°$€£])?[.\s]*"
 )
+_NAMED = re.compile(r"\b[Aa]nswer\b\W*(?:is|:)\W*[A-Z]\b|^\W*[A-Z][.):]")  # a letter
 _METRIC = re.compile(r"^(kilo|centi|milli)?(met(?:er|re)|gram|lit(?:er|re))s?$")
 _AFTER_ANSWER = re.compile(r"(?i)\banswer\b\W*(?::|\bis\b:?)")
 REASONS = REASONING_CUT, CUT, EMPTY, REFUSED, UNCLEAR = (
@@ -50,12 +59,13 @@ def without_reasoning(text: str, cut_off: bool = False) -> str:
     >>> without_reasoning("[THINK]A?[/THINK]B"), without_reasoning("Reasoning: A or B", cut_off=True)
     ('<think>A?</think>B', '<think>Reasoning: A or B')
     """
-    text = _CHANNEL.sub(
-        lambda match: "<think>" if match[1] == "analysis" else "</think>", _TAG.sub(r"<\1think>", text)
-    )
+    text = _BRACKETS.sub(lambda match: "<think>" if match["name"] else "</think>", text)
+    text = _TAG.sub(lambda match: f"<{match[1] or match[2] or ''}think>", text)
+    text = _CHANNEL.sub(lambda match: "<think>" if match[1] == "analysis" else "</think>", text)
+    text = _UNCLOSED.sub("", text)
     headed = _HEADED.match(text)
     if headed and (headed[1] or cut_off):
-        end = f"</think>{headed[1]}" if headed[1] else ""
+        end = f"</think>{headed[1].replace(']', '')}" if headed[1] else ""
         text = f"<think>{text[: headed.start(1)]}{end}{text[headed.end() :]}"
     return text
 
@@ -64,33 +74,36 @@ def unparsed_reason(text: str, cut_off: bool) -> str:
     """Why a reply names no choice: one of `REASONS`."""
     answer = answer_part(without_reasoning(text, cut_off)).strip()
     if not answer:
-        return REASONING_CUT if cut_off or text.strip() else EMPTY
+        is_open = re.search(r"(?is)<think>(?!.*</think>)", without_reasoning(text, cut_off))
+        return REASONING_CUT if cut_off or is_open else EMPTY
     return CUT if cut_off else REFUSED if _REFUSAL.search(answer.replace("’", "'")) else UNCLEAR
 
 
 def numeric_choice(text: str, choices: Sequence[str]) -> int | None:
     """The only choice with the same number as the answer, in another form: 3, three, 3.0, 1/2, 1,000, $3, 3 m, 50%.
 
-    Read are the whole answer, its last line, and what follows the last "answer is" or "answer:". A unit that both have
-    must be the same. For replies that name no choice by letter or text.
+    Read are the whole answer, its lines, and what follows the last "answer is" or "answer:"; they must not contradict
+    each other, and no letter may be named. A unit that both have must be the same.
 
     >>> numeric_choice("The answer is 3.0 meters.", ["2 m", "3 m"]), numeric_choice("3", ["3 m", "3 cm"])
     (1, None)
     """
     text = answer_part(text).strip()
+    parts = text, *text.splitlines(), *_AFTER_ANSWER.split(text)[1:][-1:]
+    given = {found for part in parts if (found := _quantity(part))}
+    if len(given) != 1 or _NAMED.search(text):
+        return None
+    ((number, unit),) = given
     values = [_quantity(choice) for choice in choices]
-    for part in (text, *text.splitlines()[-1:], *_AFTER_ANSWER.split(text)[1:][-1:]):
-        if given := _quantity(part):
-            same = [
-                index for index, value in enumerate(values)
-                if value and value[0] == given[0] and (value[1] == given[1] or not (value[1] and given[1]))
-            ]  # fmt: skip
-            return same[0] if len(same) == 1 else None
-    return None
+    same = [index for index, value in enumerate(values)
+            if value and value[0] == number and (value[1] == unit or not (value[1] and unit))]  # fmt: skip
+    return same[0] if len(same) == 1 else None
 
 
 def _quantity(text: str) -> tuple[Fraction, str] | None:
     """The number and the unit that a text is, "" without one; None if it is something else."""
+    if re.search(r"\d\d\N{FRACTION SLASH}|\d\s*[½¼¾⅓⅔]", text):  # 2½
+        return None
     text = unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").replace("\N{FRACTION SLASH}", "/")
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text.casefold().strip(" *_\"'()=~≈"))
     match = _NUMBER.fullmatch(text) if len(text) <= LONGEST_NUMBER else None

@@ -90,10 +90,13 @@ def _shipment(request: Request, folder: Path, progress: Progress) -> Shipment:
 def _add_audits(inventory: Inventory) -> None:
     """Add the verdicts of ./vqa_mc_audit to the configs with the audited rows."""
     for path in sorted(AUDITS.glob("*/audit.json")):
-        audit = read_audit(path)
+        try:
+            audit = read_audit(path)
+        except InputError:  # of another version, or damaged: the config is reported to have no audit
+            continue
         audited = audit["certificate"]["splits"].items()
         for config in configs_of(inventory).values():
-            if audited <= config.get("row_hashes", {}).items():
+            if audited and audited <= config.get("row_hashes", {}).items():
                 found = f"Measured by vqa-mc audit on the split {audit['split']}. {audit['verdict']}"
                 config["measured"] = " ".join(filter(None, [config.get("measured"), found]))
 

@@ -184,13 +184,12 @@ def _tables(done: Evaluation) -> Iterator[tuple[str, dict[str, list[str]], str]]
                    "questions": [count(types[one]) for one in shown]}  # fmt: skip
         columns |= {name: [percent((of.per_type or {}).get(one)) for one in shown] for name, of in done.inputs.items()}
         yield "Accuracy by question type", columns, ""
-    positions = {name: one.positions for name, one in done.inputs.items()}
-    first = max(positions.values(), key=len)
-    columns = {"position": [one["letter"] for one in first]}
-    columns |= {"correct choice": [percent(one["target"]) for one in first]}
-    for name, found in positions.items():
-        columns[name] = [percent(one["picked"]) for one in found] + [""] * (len(first) - len(found))
-    yield "Positions", columns, POSITIONS
+    if positions := {name: one.positions for name, one in done.inputs.items() if not one.given.none}:
+        first = next(iter(positions.values()))
+        columns = {"position": [one["letter"] for one in first]}
+        columns |= {"correct choice": [percent(one["target"]) for one in first]}
+        columns |= {name: [percent(one["picked"]) for one in found] for name, found in positions.items()}
+        yield "Positions", columns, POSITIONS
     kinds = {name: one.kinds or {} for name, one in done.inputs.items()}
     names = list(dict.fromkeys(kind for of in kinds.values() for kind in of))
     empty = {"picked": 0.0, "share": 0.0}

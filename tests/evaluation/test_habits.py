@@ -11,6 +11,8 @@ import pytest
 import hf_vqa_mc as vm
 from hf_vqa_mc.evaluation.language_model import Reply
 from hf_vqa_mc.evaluation.methods import GUESS, NONE
+from hf_vqa_mc.evaluation.reply_rules import numeric_choice, unparsed_reason, without_reasoning
+from hf_vqa_mc.scoring.written_answers import written_choice
 from tests.evaluation import worlds
 
 OWN = "Your answer before you were shown the choices: "
@@ -283,3 +285,48 @@ def test_a_model_that_remembers_published_rows_is_worse_on_their_siblings(rememb
     found = result.to_dict()["inputs"]["full"]["published_minus_siblings"]
     assert found["mean"] == pytest.approx((sets[True] - sets[False]).mean()) and found["rows"] == 38
     assert [one["habit"] for one in result.to_dict()["habits"]] == habits
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[Reasoning] The dog barks.\n[Answer] B", "[Reasoning]: The dog barks.\n[Answer]: B", "[THINK]A?[/THINK]B",
+        "<reasoning>The dog barks. <answer>B</answer>", "[reasoning] A or B? [/reasoning] B",
+    ],
+)  # fmt: skip
+def test_tags_and_headings_of_reasoning_leave_the_answer(reply):
+    assert written_choice(without_reasoning(reply), ["cat", "dog", "bird", "fish"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "choices"),
+    [
+        ("three hundred", ["3", "300"]), ("3k", ["3", "3000"]), ("one half", ["1", "1/2"]), ("2½", ["2.5", "10.5"]),
+        ("$3.0 billion", ["$3 million", "$4 million"]), ("2 dogs\n3 cats", ["2", "3"]), ("two\nthree", ["2", "3"]),
+        ("The answer is B. 3\n3", ["2", "4", "3"]),
+    ],
+)  # fmt: skip
+def test_other_numbers_units_and_contradictions_name_no_choice(reply, choices):
+    assert numeric_choice(reply, choices) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("I can't see an image.", "refused"), ("Sorry, I cannot help.", "refused"), ("No way without an image", "refused"),
+        ("He can't swim", "no choice or several"), ("No photo taking", "no choice or several"),
+        ("<think>A</think>", "empty"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_reply_without_a_choice(reply, reason):
+    assert unparsed_reason(reply, cut_off=False) == reason
+
+
+def test_likelihoods_with_none_of_the_above_and_few_questions_give_figures_and_no_habits():
+    class Likelihood:
+        likelihood = staticmethod(lambda prompts: [[-float(len(one)) for one in prompt.choices] for prompt in prompts])
+
+    found = vm.evaluate(worlds.benchmark(4), model=Likelihood(), inputs=["full", "none-added"])
+    assert "none-added" in repr(found)
+    one = vm.evaluate(worlds.benchmark(1), model=needs_choices, inputs=["full", "answer-first", "no-choices"])
+    assert one.to_dict()["habits"] == []
