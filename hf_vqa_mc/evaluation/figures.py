@@ -86,8 +86,9 @@ class InputFigures:
         self.unparsed = {rule: float((of == UNPARSED).sum() / max(asked.sum(), 1)) for rule, of in rules.items()}
         """share of the replies in which a rule finds no choice"""
         of_samples = len(asked), -1, done.samples
-        in_all = (self.correct | ~asked).reshape(of_samples).all(1)  # (rows, samples)
-        self.circular = done.mean(in_all, asked.reshape(of_samples).any(1)) if done.rotations > 1 else None
+        in_all, known = (np.asarray(of) for of in ((self.correct | ~asked).reshape(of_samples).all(1),
+                                                  asked.reshape(of_samples).any(1)))  # fmt: skip
+        self.circular = done.mean(in_all, known) if done.rotations > 1 else None  # both (rows, samples)
         """share of rows that are correct in every rotation, mean over the samples; None with one"""
         self.samples = self._samples(done, asked) if done.samples > 1 else None
         self.sets = done._sets(evaluated, self.always_correct)

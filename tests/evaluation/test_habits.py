@@ -313,7 +313,8 @@ def test_other_numbers_units_and_contradictions_name_no_choice(reply, choices):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("I can't see an image.", "refused"), ("Sorry, I cannot help.", "refused"), ("No way without an image", "refused"),
+        ("I can't see an image.", "refused"), ("Sorry, I cannot help.", "refused"),
+        ("No way without an image", "refused"),
         ("He can't swim", "no choice or several"), ("No photo taking", "no choice or several"),
         ("<think>A</think>", "empty"),
     ],
