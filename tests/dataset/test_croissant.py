@@ -9,7 +9,7 @@ import pytest
 
 from hf_vqa_mc.data import read_benchmark
 from hf_vqa_mc.data.inventory import read_inventory
-from hf_vqa_mc.dataset.card import croissant
+from hf_vqa_mc.dataset.croissant import croissant
 from hf_vqa_mc.dataset.writing import write_benchmark
 from tests.dataset.fixtures import ABOUT, write_made
 from tests.exports.conftest import harness as harness
