@@ -6,10 +6,9 @@ one pass over the candidates, so decoys that need no replacement are the same in
 replace the decoys that cannot be found.
 """
 
-from collections.abc import Callable
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,9 +42,6 @@ from hf_vqa_mc.text.many_texts import comparable_texts
 from hf_vqa_mc.text.word_vectors import WordVectors
 from hf_vqa_mc.text.wu_palmer import reading, reading_inline
 
-if TYPE_CHECKING:
-    from hf_vqa_mc.decoys.similar_questions import QuestionGroups, SimilarQuestions
-
 N_FREQUENT = 10  # fallbacks come from the 10 most frequent targets (Sect. 5.1)
 
 
@@ -72,7 +68,6 @@ class IndexedTriplets:
             question about the same image are excluded, and texts with other signs and operators are different.
         n_decoys: (triplets,): number of decoys of a row, divided among its sets; None for ``decoys_per_set`` in each.
         rejected: texts that never become a triplet's decoys, list of string (triplets,).
-        search: makes the index of similar questions; by default in this process.
     """
 
     def __init__(
@@ -84,10 +79,9 @@ class IndexedTriplets:
         published: bool = False,
         n_decoys: Int32s | None = None,
         rejected: pa.ListArray | None = None,
-        search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
     ) -> None:
         self.table, self.settings, self.vectors = table.combine_chunks(), settings, vectors
-        self.n_decoys, self.search = n_decoys, search
+        self.n_decoys = n_decoys
         declared = [method.column for _, method in methods().values() if method.column]
         columns = [column for column in declared if column in table.column_names]
         lists = {name: self.table[name].combine_chunks() for name in columns}

@@ -49,7 +49,7 @@ def take_qou_decoys(
     given = KernelInputs(decoys, indexed.triplets, indexed.tables, seed_hash)
     context = (given, (members, bags.member_starts, short), n_similar)
     over_ranges(_take, groups.size, step, np.arange(groups.size, dtype=np.int32), no_neighbours, *context, False)
-    index = (indexed.search or SimilarQuestions)(groups)
+    index = SimilarQuestions(groups)
     rounds = sorted({min(k, n_similar, groups.size - 1) for k in (*_ROUNDS, n_similar)} - {0})
     for k in rounds:
         incomplete = np.unique(bags.of_question[np.flatnonzero(short[pool])])

@@ -1,7 +1,7 @@
 """The method: triplets, sets of decoys, rows, statistics (Chao et al. 2018, Sect. 4 and 5.1)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +14,6 @@ from hf_vqa_mc.decoys.statistics import statistics
 from hf_vqa_mc.errors import InputError
 from hf_vqa_mc.io.progress import Progress, silent
 from hf_vqa_mc.text.word_vectors import WordVectors
-
-if TYPE_CHECKING:
-    from hf_vqa_mc.decoys.similar_questions import QuestionGroups, SimilarQuestions
 
 
 class BuiltVariant(NamedTuple):
@@ -33,12 +30,11 @@ def build_variants(
     vectors: WordVectors | None,
     settings: Settings,
     progress: Progress = silent,
-    search: "Callable[[QuestionGroups], SimilarQuestions] | None" = None,
 ) -> Iterator[BuiltVariant]:
     """Make variants of a dataset. All sets of decoys are made before the first variant is yielded.
 
     Triplets are checked ``schema.TRIPLETS``, with released decoys if these are used; word vectors are required for QoU
-    decoys; ``search`` is that of `IndexedTriplets`.
+    decoys.
 
     Raises:
         InputError: an unknown name, or missing decoys or word vectors.
@@ -46,7 +42,7 @@ def build_variants(
     variants = find_variants(names, triplets)
     if vectors is None and needs_word_vectors(variants, triplets.column_names):
         raise InputError("QoU decoys need word vectors; give some: --word-vectors FILE, a gensim-data name, or corpus")
-    indexed = IndexedTriplets(triplets, settings, vectors, search=search)
+    indexed = IndexedTriplets(triplets, settings, vectors)
     made = make_decoys(variants, indexed, progress)
     rows = (RowChoices(variant, made, indexed) for variant in variants)
     return (BuiltVariant(one.variant.name, split_tables(one, indexed), statistics(one, indexed)) for one in rows)

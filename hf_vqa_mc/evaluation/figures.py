@@ -51,26 +51,7 @@ class InputFigures:
     def __init__(self, done: "Evaluation", name: str) -> None:
         self.given = given = INPUTS[name]
         self.failures: list[str] = []  # locations and reasons
-        rules: dict[str, Ints] = defaultdict(lambda: np.full(done.shape, FAILED, np.int64))
-        picked_at, target_at = (np.full(done.shape, FAILED, np.int64) for _ in range(2))  # positions as shown
-        reasons, cut_off = np.full(done.shape, "", object), 0
-        for job in (job for job in done.jobs if job.input == name):
-            reply, label, index = done.replies[job], (done.questions.labels or [])[job.row], done.indices[job]
-            cut_off += reply.cut_off
-            if reply.failure:
-                where = f"{done.questions.where(job.row)}: "
-                self.failures.append(where + reply.failure.removeprefix(where))
-                continue
-            own = done.questions.choices[job.row]
-            order = shown_order(given, len(own), label, job.rotation)
-            texts = [[*own, NONE][at] for at in order]
-            picks = done.picks(job, texts)
-            for rule, at in picks.items():
-                rules[rule][index] = order[at] if at >= 0 else at
-            picked_at[index] = next(iter(picks.values()))
-            target_at[index] = order.index(len(own) if given.none == "correct" else label)
-            if picked_at[index] == UNPARSED and reply.text is not None:
-                reasons[index] = unparsed_reason(reply.text, reply.cut_off)
+        rules, picked_at, target_at, reasons, cut_off = self._read(done, name)
         targets = (done.sizes if given.none == "correct" else done.labels)[:, None]
         self.picked = next(iter(rules.values()))
         """(rows, replies): indices in the own order, UNPARSED or FAILED, also where a row has fewer replies"""
@@ -97,22 +78,7 @@ class InputFigures:
         """accuracy on published rows minus that of the other rows of their closed sets; None without both"""
         types = [done.questions.types[row] for row in done.rows]
         self.per_type = mean_by(self.scores[evaluated], list(compress(types, evaluated))) if any(types) else None
-        valid = self.picked >= 0
-        shown, count = {"picked": picked_at[valid], "target": target_at[valid]}, max(int(valid.sum()), 1)
-        self.positions: list[dict[str, Any]] = [
-            {"letter": letter(at), **{what: float((of == at).sum() / count) for what, of in shown.items()}}
-            for at in range(int(done.sizes.max()) + (given.none == "added"))
-        ]
-        """how often each position is picked, and how often the target is there"""
-        most = max(
-            range(len(self.positions)), key=lambda at: self.positions[at]["picked"] - self.positions[at]["target"]
-        )
-        excess = (
-            (done.mean(picked_at == most, valid).low or 0.0) - self.positions[most]["target"] if valid.any() else 0.0
-        )
-        has_letters = given.choices and not given.none and done.method.lists_choices
-        self.favourite = self.positions[most] if excess >= FAVOURED and has_letters else None
-        """the position that is picked more often than it is correct by `FAVOURED`, with its whole interval"""
+        self._count_positions(done, picked_at, target_at)
         self.kinds = None if given.none else done._kinds(self.picked)
         """how often each kind is picked, and its share of all choices"""
         self.none = done.mean(self.picked == done.sizes[:, None], asked) if given.none else None
@@ -128,6 +94,48 @@ class InputFigures:
         self.chance = float(np.mean(1 / (done.sizes + (given.none == "added"))))  # accuracy of random guessing
         self.gain: Share | None = None
         """the accuracy with all inputs minus that with this one, on the rows with both; None of all inputs itself"""
+
+    def _read(self, done: "Evaluation", name: str) -> tuple[dict[str, Ints], Ints, Ints, Any, int]:
+        """Picks by rule, positions of picks and targets as shown, reasons of unparsed replies; the number cut off."""
+        rules: dict[str, Ints] = defaultdict(lambda: np.full(done.shape, FAILED, np.int64))
+        picked_at, target_at = (np.full(done.shape, FAILED, np.int64) for _ in range(2))  # positions as shown
+        reasons, cut_off = np.full(done.shape, "", object), 0
+        for job in (job for job in done.jobs if job.input == name):
+            reply, label, index = done.replies[job], (done.questions.labels or [])[job.row], done.indices[job]
+            cut_off += reply.cut_off
+            if reply.failure:
+                where = f"{done.questions.where(job.row)}: "
+                self.failures.append(where + reply.failure.removeprefix(where))
+                continue
+            own = done.questions.choices[job.row]
+            order = shown_order(self.given, len(own), label, job.rotation)
+            texts = [[*own, NONE][at] for at in order]
+            picks = done.picks(job, texts)
+            for rule, at in picks.items():
+                rules[rule][index] = order[at] if at >= 0 else at
+            picked_at[index] = next(iter(picks.values()))
+            target_at[index] = order.index(len(own) if self.given.none == "correct" else label)
+            if picked_at[index] == UNPARSED and reply.text is not None:
+                reasons[index] = unparsed_reason(reply.text, reply.cut_off)
+        return rules, picked_at, target_at, reasons, cut_off
+
+    def _count_positions(self, done: "Evaluation", picked_at: Ints, target_at: Ints) -> None:
+        valid = self.picked >= 0
+        shown, count = {"picked": picked_at[valid], "target": target_at[valid]}, max(int(valid.sum()), 1)
+        self.positions: list[dict[str, Any]] = [
+            {"letter": letter(at), **{what: float((of == at).sum() / count) for what, of in shown.items()}}
+            for at in range(int(done.sizes.max()) + (self.given.none == "added"))
+        ]
+        """how often each position is picked, and how often the target is there"""
+        most = max(
+            range(len(self.positions)), key=lambda at: self.positions[at]["picked"] - self.positions[at]["target"]
+        )
+        excess = (
+            (done.mean(picked_at == most, valid).low or 0.0) - self.positions[most]["target"] if valid.any() else 0.0
+        )
+        has_letters = self.given.choices and not self.given.none and done.method.lists_choices
+        self.favourite = self.positions[most] if excess >= FAVOURED and has_letters else None
+        """the position that is picked more often than it is correct by `FAVOURED`, with its whole interval"""
 
     def _samples(self, done: "Evaluation", asked: Bools) -> dict[str, Any]:
         """How the answers to the same prompt vary.

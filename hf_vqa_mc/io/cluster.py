@@ -58,7 +58,6 @@ def map(
     step: str,
     progress: Progress,
     *,
-    shared: Sequence[Any] = (),
     workers: int | None = None,
     memory: int = 0,
     gpu: bool = False,
@@ -70,7 +69,6 @@ def map(
         items: arguments of each call, by a name for messages.
         step: name of the step, for progress.
         progress: called with (step, calls done, number of calls).
-        shared: first arguments of every call, which are sent once.
         workers: CPUs and threads of each call; by default the CPUs of the smallest node, or per GPU.
         memory: bytes that a call is expected to take; 0 if unknown.
         gpu: whether each call has a GPU of its own on clusters with GPUs.
@@ -95,7 +93,7 @@ def map(
     options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "memory": memory}
     options |= {"max_retries": RETRIES, "retry_exceptions": [OSError]}
     remote: Any = ray.remote(**options)(_call)
-    first = (code_state(), str(Path.cwd()), cpus, call, *(ray.put(one) for one in shared))
+    first = code_state(), str(Path.cwd()), cpus, call
     running = {remote.options(name=name).remote(*first, *arguments): name for name, arguments in items.items()}
     results: dict[str, T] = {}
     progress(step, 0, len(items))
